@@ -1,0 +1,1 @@
+"""The terminal emulator: the only place that knows libghostty."""

@@ -1,0 +1,178 @@
+"""Every error this package raises on purpose.
+
+AgentPtyError
+├── CallerError            the request is wrong; sending it again cannot help
+│   ├── BadRequest
+│   │   └── TooLarge
+│   ├── UnknownOp
+│   ├── UnknownSession
+│   ├── SessionExists
+│   ├── KeyReused
+│   └── GapError           the text asked for is no longer kept
+├── SpawnFailed            the program could not be started
+├── SessionEnded           the program is gone; there is nothing to type into
+├── WaitTimeout            the condition did not come true in time
+├── Busy                   a limit of this machine or of ours is reached
+├── HostLost               the host went away; what it was doing is unknown
+│   └── HostUnresponsive   the host is there but does not answer
+├── DaemonError            the daemon cannot be reached, started or stopped
+│   ├── DaemonUnreachable
+│   ├── DaemonRunning
+│   └── VersionMismatch
+└── Internal               our mistake; the log has the traceback
+
+The code is the contract: renaming a class breaks nobody. The exit status tells a
+shell script the class of the failure.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class AgentPtyError(Exception):
+    """Base of all; *details* carry facts for programs, the message is for people."""
+
+    code: ClassVar[str] = "error"
+    exit_status: ClassVar[int] = 1
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.details = details
+
+
+class CallerError(AgentPtyError):
+    """The request is wrong; sending it again cannot help."""
+
+    code = "bad_request"
+
+
+class BadRequest(CallerError, ValueError):
+    """A field is missing, of the wrong type or out of range."""
+
+
+class TooLarge(BadRequest):
+    """The request is larger than the documented cap."""
+
+    code = "too_large"
+
+
+class UnknownOp(CallerError):
+    """No op has this name."""
+
+    code = "unknown_op"
+
+
+class UnknownSession(CallerError, LookupError):
+    """No session has this name."""
+
+    code = "unknown_session"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"unknown session {name}", id=name)
+
+
+class SessionExists(CallerError):
+    """The name is taken by a session that still exists."""
+
+    code = "session_exists"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"session {name} already exists", id=name)
+
+
+class KeyReused(CallerError):
+    """The idempotency key was used before with other content."""
+
+    code = "key_reused"
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"key {key!r} was used before with other content; use a new key", key=key)
+
+
+class GapError(CallerError):
+    """The text asked for is older than what is kept."""
+
+    code = "gap"
+
+
+class SpawnFailed(AgentPtyError):
+    """The program could not be started; nothing was left behind."""
+
+    code = "spawn_failed"
+
+
+class SessionEnded(AgentPtyError):
+    """The program has ended, so nothing can be typed or waited for."""
+
+    code = "exited"
+    exit_status = 5
+
+
+class WaitTimeout(AgentPtyError, TimeoutError):
+    """The condition did not come true in time."""
+
+    code = "timeout"
+    exit_status = 4
+
+
+class Busy(AgentPtyError):
+    """A limit is reached (ptys, descriptors, memory, clients); try again later."""
+
+    code = "busy"
+
+
+class HostLost(AgentPtyError):
+    """The host went away during the request; whether it acted is unknown."""
+
+    code = "host_lost"
+    exit_status = 6
+
+
+class HostUnresponsive(HostLost):
+    """The host lives but has not answered in time; whether it acted is unknown."""
+
+    code = "host_unresponsive"
+
+
+class DaemonError(AgentPtyError):
+    """The daemon cannot be reached, started or stopped."""
+
+    code = "daemon_error"
+
+
+class DaemonUnreachable(DaemonError, ConnectionError):
+    """Nothing answers at the socket."""
+
+    code = "daemon_unreachable"
+
+
+class DaemonRunning(DaemonError):
+    """Another daemon holds this home."""
+
+    code = "daemon_running"
+
+
+class VersionMismatch(DaemonError):
+    """Client and daemon speak different versions."""
+
+    code = "version_mismatch"
+
+
+class Internal(AgentPtyError):
+    """A mistake of ours; the daemon's log has the traceback."""
+
+    code = "internal"
+
+
+def _tree(root: type[AgentPtyError]) -> list[type[AgentPtyError]]:
+    return [root] + [found for child in root.__subclasses__() for found in _tree(child)]
+
+
+def from_wire(code: str, message: str, details: dict[str, Any]) -> AgentPtyError:
+    """Rebuild the error that crossed the wire; an unknown code becomes the base class."""
+    classes = {cls.code: cls for cls in reversed(_tree(AgentPtyError))}
+    cls = classes.get(code, AgentPtyError)
+    error = cls.__new__(cls)
+    AgentPtyError.__init__(error, message, **details)
+    return error
