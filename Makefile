@@ -1,0 +1,42 @@
+# `make` alone lists the targets. Everything is built into .venv; nothing else is needed before.
+
+VENV := .venv
+STAMP := $(VENV)/.stamp
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## create .venv with the package and its tools
+
+demo: $(STAMP) ## watch a real session at work
+	@sh scripts/demo
+
+test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo"
+	@sh scripts/system-packages --for test
+	$(VENV)/bin/pytest -q $(ARGS)
+
+check: $(STAMP) ## formatting, lint and types
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+
+bench: $(STAMP) ## measure, beside the peers
+	@if [ -d bench ]; then $(VENV)/bin/python -m bench $(ARGS); else echo 'bench: nothing to measure yet'; fi
+
+clean: ## remove what make created
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .bench
+	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The stamp is written last, so an interrupted setup is taken up again.
+$(STAMP): pyproject.toml
+	@set -e; if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
+		python=$$(sh scripts/system-packages --for setup); \
+		echo "setup: $(VENV) with $$python"; \
+		"$$python" -m venv --clear $(VENV); \
+	fi
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@touch $@

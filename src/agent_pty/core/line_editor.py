@@ -1,0 +1,186 @@
+"""One line of a terminal as cells, and the controls that edit it in place.
+
+Rule of the file: text written at the end of the line is never lost or changed, whatever its width;
+only writing or erasing over something replaces it. A cell holds a character with its combining
+marks; a wide character or a tab is followed by empty cells.
+"""
+
+import unicodedata
+from functools import lru_cache
+
+from msgspec import Struct, field
+
+_MORE = ""  # the cell belongs to the wide character or tab before it
+_GAP = "\0"  # the last cell of a row, left free because a wide character did not fit
+_MARKS = 32  # code points in one cell; more take a cell of their own, so that a line is bounded
+_TAB = 8
+
+
+@lru_cache(maxsize=4096)
+def _width(character: str) -> int:
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
+
+
+class LineEditor(Struct, array_like=True):
+    """A line that wraps at *cols*, and the cursor in it.
+
+    The cursor knows the screen row it is on: carriage return and backspace stop at its start.
+    After a write that filled a row it is still on that row until the next character (*full*).
+    """
+
+    cols: int
+    cells: list[str] = field(default_factory=list)
+    at: int = 0
+    full: bool = False
+
+    @property
+    def text(self) -> str:
+        """Read the line as it looks now."""
+        return "".join(self.cells).replace(_GAP, "")
+
+    def write(self, text: str) -> None:
+        """Write printable text and tabs over what stands at the cursor, wrapping at *cols*."""
+        if "\t" not in text and (text.isascii() or set(map(_width, text)) == {1}):
+            self._store(list(text))
+            return
+        for character in text:
+            self._put(character)
+
+    def carriage_return(self) -> None:
+        """Go to the start of the screen row."""
+        self._settle()
+        self.at -= self.at % self.cols
+
+    def back(self, count: int) -> None:
+        """Go left, at most to the start of the screen row."""
+        self._settle()
+        self.at -= min(max(count, 1), self.at % self.cols)
+
+    def forward(self, count: int) -> None:
+        """Go right, at most to the end of the screen row."""
+        self._settle()
+        self.at += min(max(count, 1), self.cols - 1 - self.at % self.cols)
+
+    def column(self, number: int) -> None:
+        """Go to a column of the screen row, counted from 1."""
+        self.carriage_return()
+        self.at += min(max(number, 1), self.cols) - 1
+
+    def erase(self, part: int) -> None:
+        """Erase right of the cursor (0), left of it (1) or the whole screen row (2)."""
+        # A cursor that waits to wrap erases nothing to its right. Some terminals erase the last
+        # character then, and the output of `grep --color` loses one; here the text is the truth.
+        if part == 0:
+            self._clear(self.at, len(self.cells))
+        elif part in {1, 2}:
+            last = self.at - self.full
+            row = last - last % self.cols
+            self._clear(row, len(self.cells) if part == 2 else last + 1)  # noqa: PLR2004
+
+    def blank(self, count: int) -> None:
+        """Erase *count* cells from the cursor on."""
+        self._clear(self.at, self.at + max(count, 1))
+
+    def delete(self, count: int) -> None:
+        """Take out *count* cells at the cursor; the rest moves left."""
+        end = self.at + max(count, 1)
+        self._part(self.at)
+        self._part(end)
+        del self.cells[self.at : end]
+
+    def insert(self, count: int) -> None:
+        """Put *count* blanks at the cursor; the rest moves right and out of the screen row."""
+        length = len(self.cells)
+        if self.at >= length:
+            return
+        self._part(self.at)
+        row_end = self.at - self.at % self.cols + self.cols
+        self.cells[self.at : self.at] = [" "] * min(max(count, 1), self.cols)
+        self._part(max(row_end, length))
+        del self.cells[max(row_end, length) :]
+
+    def cut(self, count: int) -> str:
+        """Give away the first *count* cells, which must lie left of the cursor's row."""
+        head = "".join(self.cells[:count]).replace(_GAP, "")
+        del self.cells[:count]
+        self.at -= count
+        return head
+
+    def _settle(self) -> None:
+        """Give up waiting to wrap: the cursor is on the last cell of its row."""
+        self.at -= self.full
+        self.full = False
+
+    def _put(self, character: str) -> None:
+        if character == "\t":
+            self._tab()
+            return
+        width = min(_width(character), self.cols)
+        if width == 0:
+            self._attach(character)
+            return
+        if width > 1 and self.at % self.cols == self.cols - 1:
+            self._store([_GAP])
+        self._store([character] + [_MORE] * (width - 1))
+
+    def _tab(self) -> None:
+        """Go to the next tab stop; at the end of the line the tab itself is kept."""
+        last = self.at - self.full
+        column = last % self.cols + self.full
+        width = max(min(column - column % _TAB + _TAB, self.cols - 1) - column, 0)
+        if self.at < len(self.cells):
+            self.at += width
+        elif width == 0:
+            self._attach("\t")
+        else:
+            self._store(["\t"] + [_MORE] * (width - 1))
+
+    def _attach(self, mark: str) -> None:
+        """Add what has no width to the cell before the cursor, or give it one if there is none."""
+        self._pad()
+        cell = self._head(self.at - 1)
+        if cell < 0 or len(self.cells[cell]) >= _MARKS:
+            self._store([mark])
+        else:
+            self.cells[cell] += mark
+
+    def _store(self, cells: list[str]) -> None:
+        self._pad()
+        end = self.at + len(cells)
+        self._part(self.at)
+        self._part(end)
+        self.cells[self.at : end] = cells
+        self.at = end
+        self.full = end % self.cols == 0
+
+    def _clear(self, start: int, end: int) -> None:
+        """Erase cells; what was erased at the end of the line is no text, not even blanks."""
+        self._part(start)
+        if end >= len(self.cells):
+            del self.cells[start:]
+            return
+        self._part(end)
+        self.cells[start:end] = [" "] * (end - start)
+
+    def _pad(self) -> None:
+        """Fill up to a cursor that was moved beyond the text."""
+        missing = self.at - len(self.cells)
+        if missing > 0:
+            self.cells.extend([" "] * missing)
+
+    def _part(self, at: int) -> None:
+        """Replace a wide character or tab that lies across *at* by blanks."""
+        if not 0 < at < len(self.cells) or self.cells[at] != _MORE:
+            return
+        start, end = self._head(at), at + 1
+        while end < len(self.cells) and self.cells[end] == _MORE:
+            end += 1
+        self.cells[start:end] = [" "] * (end - start)
+
+    def _head(self, at: int) -> int:
+        """Find the cell with the character that *at* belongs to."""
+        while at > 0 and self.cells[at] == _MORE:
+            at -= 1
+        return at

@@ -1,0 +1,35 @@
+"""Session names: what people type, never what files are called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from agent_pty.errors import BadRequest
+
+LONGEST = 64
+_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST - 1}}}", re.ASCII)
+
+
+def checked(name: str) -> str:
+    """Return *name* if it is a valid session name."""
+    if _NAME.fullmatch(name) and ".." not in name:
+        return name
+    shown = ascii(name if len(name) <= LONGEST else name[:LONGEST] + "...")
+    raise BadRequest(
+        f"bad session name {shown}: use 1 to {LONGEST} letters, digits, '.', '_' or '-', "
+        "beginning with a letter or digit and without '..'",
+        field="id",
+    )
+
+
+def generated(taken: Container[str]) -> str:
+    """Return the shortest free name: names are typed, and agents pay for every token.
+
+    >>> generated({"s1", "s3"})
+    's2'
+    """
+    number = 1
+    while f"s{number}" in taken:
+        number += 1
+    return f"s{number}"

@@ -1,0 +1,202 @@
+"""Wait conditions. Pure: time is an argument, never a call.
+
+The grammar of the seed (literal text, `regex:P`, `prompt`, `idle:2s`, `exit`) and one of
+ours, `screen:P`, which looks only at the rendered screen. Each condition becomes a machine
+with one shape: `feed(event)` answers what it found or None, `deadline` is when it wants a
+`Tick`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_pty.core.duration import seconds
+from agent_pty.errors import BadRequest
+
+# A shell draws its prompt and reads what was typed ahead in one burst: a prompt that
+# stands still this long is meant for us.
+PROMPT_SETTLES = 0.03
+_LONGEST_PATTERN = 4096
+
+# Answers where the pattern was found: the matching text, or None.
+Search = Callable[[str], str | None]
+
+
+class View(Protocol):
+    """What can be seen of a session; each is computed only when a machine asks."""
+
+    @property
+    def text(self) -> str:
+        """New transcript text since the last input, without the echo of what was typed."""
+
+    @property
+    def screen(self) -> str:
+        """Lines of the rendered screen that were not there at the last input."""
+
+    @property
+    def at_prompt(self) -> bool:
+        """Whether the last line looks like a prompt that came after the last input."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """The wait begins: what is true already counts."""
+
+    at: float
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """The program wrote something."""
+
+    at: float
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """The rendered screen is worth a look: something was drawn on it."""
+
+    at: float
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tick:
+    """A deadline has passed."""
+
+    at: float
+    view: View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The program is gone."""
+
+    at: float
+    view: View
+
+
+Event = Start | Output | Look | Tick | Ended
+
+
+class Machine(Protocol):
+    """One condition, being waited for."""
+
+    @property
+    def deadline(self) -> float | None:
+        """When to send the next `Tick`, if nothing else comes."""
+
+    def feed(self, event: Event) -> str | None:
+        """Answer what made the condition true; None means not yet."""
+
+
+class Text:
+    """Met when *search* finds something in new text or on the screen."""
+
+    deadline = None
+
+    def __init__(self, search: Search, *, screen_only: bool = False) -> None:
+        self._search = search
+        self._screen_only = screen_only
+
+    def feed(self, event: Event) -> str | None:
+        """Search what this event may have changed."""
+        if isinstance(event, Look):
+            return self._search(event.view.screen)
+        if self._screen_only:
+            return None
+        searched = isinstance(event, Start | Output | Ended)
+        return self._search(event.view.text) if searched else None
+
+
+class Prompt:
+    """Met when a prompt stands still."""
+
+    def __init__(self, *, since: float) -> None:
+        self._last = since
+        self._asked = False
+
+    @property
+    def deadline(self) -> float | None:
+        """Once after each output; a prompt does not appear without one."""
+        return None if self._asked else self._last + PROMPT_SETTLES
+
+    def feed(self, event: Event) -> str | None:
+        """Look when output has settled."""
+        if isinstance(event, Output):
+            self._last, self._asked = event.at, False
+            return None
+        due = event.at >= self._last + PROMPT_SETTLES
+        if not isinstance(event, Start | Tick) or self._asked or not due:
+            return None
+        self._asked = True
+        return "prompt" if event.view.at_prompt else None
+
+
+class Idle:
+    """Met once *quiet* seconds pass without output."""
+
+    def __init__(self, quiet: float, *, since: float) -> None:
+        self._quiet = quiet
+        self._last = since
+
+    @property
+    def deadline(self) -> float:
+        """When to send the next `Tick`; a later output moves it."""
+        return self._last + self._quiet
+
+    def feed(self, event: Event) -> str | None:
+        """Start again at each output."""
+        if isinstance(event, Output):
+            self._last = event.at
+        return "idle" if event.at >= self.deadline else None
+
+
+class Exit:
+    """Met when the program ends."""
+
+    deadline = None
+
+    def feed(self, event: Event) -> str | None:
+        """Wait for the one event that matters."""
+        return "exit" if isinstance(event, Ended) else None
+
+
+def literal(needle: str) -> Search:
+    """Search for plain text."""
+    return lambda text: needle if needle in text else None
+
+
+def machine(condition: str, *, compiled: Callable[[str], Search], since: float) -> Machine:
+    """Return the machine for one condition; *since* is the time of the last input or output."""
+    if len(condition) > _LONGEST_PATTERN:
+        raise BadRequest(f"a condition of {len(condition)} characters; at most {_LONGEST_PATTERN}")
+    kind, colon, rest = condition.partition(":")
+    if condition == "prompt":
+        return Prompt(since=since)
+    if condition == "exit":
+        return Exit()
+    if kind == "idle" and colon:
+        return Idle(seconds(rest, what="idle time"), since=since)
+    if kind in ("regex", "screen") and colon:
+        if not rest:
+            raise BadRequest(f"empty pattern in {condition!r}")
+        return Text(compiled(rest), screen_only=kind == "screen")
+    if not condition:
+        raise BadRequest("empty condition: give text, regex:P, screen:P, prompt, idle:2s or exit")
+    return Text(literal(condition))
+
+
+def debug_form(condition: str) -> str:
+    """Return a condition as the seed's error messages show it."""
+    kind, colon, rest = condition.partition(":")
+    if condition in ("prompt", "exit"):
+        return condition.capitalize()
+    if kind == "idle" and colon:
+        return f"Idle {{ quiet_for: {rest} }}"
+    pattern = rest if kind in ("regex", "screen") and colon else condition
+    return f'Regex {{ pattern: "{pattern}" }}'

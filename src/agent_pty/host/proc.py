@@ -1,0 +1,135 @@
+"""The process table, one reading at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psutil
+
+from agent_pty.ops.model import Process
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One process. *birth* tells it from a later one with the same pid."""
+
+    pid: int
+    ppid: int
+    group: int
+    session: int
+    stat: str
+    birth: float
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can still do anything: a zombie only waits to be counted."""
+        return self.stat not in ("Z", "X")
+
+
+def table() -> dict[int, Entry]:
+    """Return every process there is."""
+    entries = _from_proc() if sys.platform == "linux" else _from_psutil()
+    return {entry.pid: entry for entry in entries}
+
+
+def entry(pid: int) -> Entry | None:
+    """Return one process, None if it is gone."""
+    if sys.platform == "linux":
+        return _read_stat(pid)
+    return next((found for found in _from_psutil() if found.pid == pid), None)
+
+
+def described(found: Entry) -> Process:
+    """Return a process with its command line, blanks collapsed."""
+    return Process(pid=found.pid, ppid=found.ppid, stat=found.stat, command=_command(found.pid))
+
+
+def environment(pid: int) -> set[bytes]:
+    """Return the environment a process was started with; empty if that is not to be seen."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return set(file.read().split(b"\0"))
+    except OSError:
+        return set()
+
+
+def open_files(pid: int) -> set[str]:
+    """Return the paths behind a process's descriptors; empty if they are not to be seen."""
+    try:
+        return {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+    except OSError:  # it ended, or is not ours to look into
+        return set()
+
+
+def _command(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return " ".join(process.cmdline()) or process.name()
+    except psutil.Error:
+        return ""
+
+
+def _from_proc() -> Iterator[Entry]:
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (found := _read_stat(int(name))) is not None:
+            yield found
+
+
+def _read_stat(pid: int) -> Entry | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            stat = file.read()
+    except OSError:
+        return None
+    # The command name is in parentheses and may itself contain blanks and parentheses.
+    fields = stat[stat.rindex(b")") + 2 :].split()
+    return Entry(
+        pid=pid,
+        ppid=int(fields[1]),
+        group=int(fields[2]),
+        session=int(fields[3]),
+        stat=fields[0].decode(),
+        birth=float(fields[19]),
+    )
+
+
+def _from_psutil() -> Iterator[Entry]:
+    for process in psutil.process_iter():
+        try:
+            with process.oneshot():
+                yield Entry(
+                    pid=process.pid,
+                    ppid=process.ppid(),
+                    group=os.getpgid(process.pid),
+                    session=os.getsid(process.pid),
+                    stat="Z" if process.status() == psutil.STATUS_ZOMBIE else "S",
+                    birth=process.create_time(),
+                )
+        except (psutil.Error, OSError):
+            continue
+
+
+def family(pid: int) -> list[Entry]:
+    """Return a process and its descendants, without reading the whole table where possible."""
+    root = entry(pid)
+    if root is None:
+        return []
+    found = [root]
+    for parent in found:
+        found += [child for number in _children(parent.pid) if (child := entry(number)) is not None]
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
+            return [int(number) for number in file.read().split()]
+    except OSError:
+        return [e.pid for e in table().values() if e.ppid == pid] if _no_children_file() else []
+
+
+def _no_children_file() -> bool:
+    return not os.path.exists(f"/proc/self/task/{os.getpid()}/children")

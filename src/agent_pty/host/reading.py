@@ -1,0 +1,75 @@
+"""Pages of a transcript: from a cursor on, the last lines, or the lines that match."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from agent_pty.core.until import Search
+from agent_pty.host.stream import Stream
+from agent_pty.ops.model import Gap
+
+_BACKWARDS = 256 * 1024
+_LONGEST_CHARACTER = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Text, where to read on, and what is missing before it."""
+
+    text: str
+    cursor: int
+    gap: Gap | None
+    more: bool
+
+
+def page(stream: Stream, *, since: int | None, limit: int) -> Page:
+    """Return up to *limit* bytes from a cursor on (None: from the oldest kept)."""
+    limit = max(limit, _LONGEST_CHARACTER)
+    log, pending = stream.log, stream.transcript.pending
+    asked = log.first if since is None else min(log.place(since), log.committed + len(pending))
+    excerpt = log.read(asked, limit)
+    gap = None
+    if since is not None and excerpt.place > asked:
+        gap = Gap(start=since, end=log.cursor(excerpt.place))
+    data = excerpt.text
+    if excerpt.place + len(data) >= log.committed and len(data) < limit:
+        data += pending[max(0, excerpt.place - log.committed) :]
+    data = _whole_characters(data[:limit])
+    place = excerpt.place + len(data)
+    more = place < log.committed + len(pending)
+    if place > log.committed:
+        stream.show()
+    return Page(
+        text=data.decode(errors="replace"), cursor=_cursor(stream, place), gap=gap, more=more
+    )
+
+
+def tail(stream: Stream, *, lines: int, limit: int) -> Page:
+    """Return the last *lines* lines, the unfinished one included."""
+    log = stream.log
+    end = log.committed + len(stream.transcript.pending)
+    start = end - min(_BACKWARDS, limit)
+    text = page(stream, since=log.cursor(max(log.first, start)), limit=limit).text
+    kept = text.splitlines(keepends=True)[-lines:] if lines else []
+    return Page(text="".join(kept), cursor=_cursor(stream, end), gap=None, more=False)
+
+
+def matching(found: Page, search: Search) -> Page:
+    """Keep only the lines of a page that match."""
+    kept = [line for line in found.text.splitlines(keepends=True) if search(line.rstrip("\n"))]
+    return Page(text="".join(kept), cursor=found.cursor, gap=found.gap, more=found.more)
+
+
+def _cursor(stream: Stream, place: int) -> int:
+    # Beyond the committed text the shift is that of the unfinished line.
+    beyond = max(0, place - stream.log.committed)
+    return stream.log.cursor(place - beyond) + beyond
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Cut a half character off the end; the next page begins with it."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    decoder.decode(data)
+    half = len(decoder.getstate()[0])
+    return data[: len(data) - half]

@@ -1,0 +1,36 @@
+"""A host's process: warm from the keeper, on a socket that is bound already."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from typing import Any
+
+from agent_pty.core.layout import Layout
+from agent_pty.host.host import Host
+from agent_pty.host.wire import HostProtocol
+
+
+def main(arguments: dict[str, Any]) -> None:
+    """Run a host until it is told to leave."""
+    ignore_terminal_signals()
+    listener = socket.socket(fileno=arguments["listener"])
+    asyncio.run(serve(Layout(**arguments["layout"]), arguments["name"], listener))
+
+
+async def serve(layout: Layout, name: str, listener: socket.socket) -> None:
+    """Serve one host in the running loop, here or inside the daemon."""
+    host = Host(layout, name)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_unix_server(lambda: HostProtocol(host), sock=listener)
+    await host.connect()
+    await host.leaving.wait()
+    server.close()
+    host.close()
+
+
+def ignore_terminal_signals() -> None:
+    """A host is nobody's foreground program."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,326 @@
+"""One session: a terminal that is read, understood, typed into and waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from agent_pty.core.until import debug_form
+from agent_pty.errors import SessionEnded, WaitTimeout
+from agent_pty.host import proc, reading, tree, tty
+from agent_pty.host.end import EndWatch
+from agent_pty.host.look import look
+from agent_pty.host.pattern import compiled
+from agent_pty.host.sight import Mark
+from agent_pty.host.stream import Stream
+from agent_pty.host.waits import Met, ProgramEnded, Waits
+from agent_pty.host.writer import Writer
+from agent_pty.ops.model import (
+    Described,
+    Ending,
+    Killed,
+    Observation,
+    ProcessSnapshot,
+    Reading,
+    Screen,
+    Spec,
+    State,
+)
+
+_TAIL_CHARACTERS = 12_000
+# What the kernel still holds of a dead program's output is far less than this many batches.
+_LAST_BATCHES = 64
+# The keeper reaps at once; if it does not tell by then, it cannot.
+_EXIT_CODE_SECONDS = 2.0
+
+
+class Session:
+    """See `ops.context.Session` for what handlers use. Lives in one event loop."""
+
+    def __init__(self, spec: Spec, *, master: int, root: tree.Root, stream: Stream) -> None:
+        self.spec = spec
+        self.root = root
+        self.stream = stream
+        self.state = State.RUNNING
+        self.ending: Ending | None = None
+        self.knows_exit: Callable[[], bool] = lambda: True
+        self._master = master
+        self._writer = Writer(master)
+        self._waits = Waits(stream)
+        self._mark = Mark(place=stream.log.place(stream.input_cursor))
+        self._last_input = self._last_output = time.monotonic()
+        self._watch: EndWatch | None = None
+
+    def start(self, owed: bytes = b"") -> None:
+        """Begin to read; *owed* are replies that a dead host had not sent."""
+        os.set_blocking(self._master, False)
+        if owed:
+            self._answer(owed)
+        self._watch = EndWatch(self.root.pid, self.root.birth, self._program_gone)
+        asyncio.get_running_loop().add_reader(self._master, self._readable)
+
+    @property
+    def master(self) -> int:
+        """The terminal, for custody."""
+        return self._master
+
+    # -- output
+
+    def _readable(self) -> None:
+        self._take()
+
+    def _take(self) -> bool:
+        """Read one batch; False when there is nothing more to read now."""
+        taken = self.stream.take(self._master)
+        if taken.count:
+            self._answer(taken.replies)
+            self._last_output = time.monotonic()
+            self._waits.output()
+        if not taken.open:
+            asyncio.get_running_loop().remove_reader(self._master)
+        return taken.open and taken.count > 0
+
+    def _answer(self, replies: bytes) -> None:
+        if replies:
+            with contextlib.suppress(SessionEnded):
+                self._writer.answer(replies)
+        self.stream.acknowledge()
+
+    def _program_gone(self) -> None:
+        """The program ended; the keeper tells how, if it can."""
+        if self.state is not State.RUNNING:
+            return
+        if not self.knows_exit():
+            self.end(Ending())
+            return
+        loop = asyncio.get_running_loop()
+        loop.call_later(_EXIT_CODE_SECONDS, lambda: self.end(Ending()))
+
+    def end(self, ending: Ending) -> None:
+        """Note how the program ended, after everything it wrote was read. The first word counts."""
+        if self.state is not State.RUNNING:
+            return
+        for _ in range(_LAST_BATCHES):
+            if not self._take():
+                break
+        self.state = State.EXITED
+        self.ending = ending
+        self._writer.close()
+        if self._watch is not None:
+            self._watch.close()
+        self._waits.ended()
+        self.stream.checkpoint()
+
+    # -- input
+
+    async def type(self, text: str, *, enter: bool) -> int:
+        """Type text; several lines are one paste, bracketed if the program asked for that."""
+        async with self._writer.turn:
+            data = text.encode()
+            if b"\n" in data or b"\r" in data:
+                data = self.stream.emulator.encode_paste(data)
+            return await self._input(data + b"\r" * enter, typed=text.splitlines(), entered=enter)
+
+    async def press(self, data: bytes) -> int:
+        """Write bytes as they are."""
+        async with self._writer.turn:
+            return await self._input(data, typed=[data.decode(errors="replace")], entered=False)
+
+    async def _input(self, data: bytes, *, typed: Sequence[str], entered: bool) -> int:
+        if self.state is not State.RUNNING:
+            raise self._ended("nothing can be typed into it")
+        self.stream.note_input()
+        self._mark = Mark(
+            place=self.stream.log.committed + len(self.stream.transcript.pending),
+            typed=typed if tty.echoes(self._master) else (),
+            entered=entered,
+            screen=self.stream.emulator.text().split("\n"),
+        )
+        self._last_input = time.monotonic()
+        cursor = self.stream.cursor
+        await self._writer.write(data)
+        return cursor
+
+    def _ended(self, consequence: str) -> SessionEnded:
+        ending = self.ending or Ending()
+        how = "how is not known"
+        if ending.status is not None:
+            how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.code}"
+        return SessionEnded(
+            f"session {self.spec.name} has ended ({how}): {consequence}",
+            id=self.spec.name,
+            exit_code=ending.code,
+            signal=ending.signal,
+        )
+
+    # -- eyes
+
+    def look(self) -> Screen:
+        """Render the screen."""
+        return look(self.stream, state=self.state, active=self._active())
+
+    def _active(self) -> proc.Entry | None:
+        group = tty.foreground(self._master) if self.state is State.RUNNING else None
+        if group is None or group == self.root.pid:
+            return None
+        return proc.entry(group)
+
+    def read(
+        self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
+    ) -> Reading:
+        """Return one page of the transcript."""
+        if tail is not None and since is None:
+            found = reading.tail(self.stream, lines=tail, limit=max_bytes)
+        else:
+            found = reading.page(self.stream, since=since, limit=max_bytes)
+        if grep is not None:
+            found = reading.matching(found, compiled(grep))
+        ending = self.ending or Ending()
+        return Reading(
+            text=found.text,
+            cursor=found.cursor,
+            gap=found.gap,
+            more=found.more,
+            state=self.state,
+            exit_code=ending.code,
+            signal=ending.signal,
+        )
+
+    # -- waits
+
+    async def wait(
+        self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
+    ) -> Observation:
+        """Return what was seen when a condition came true."""
+        mark = self._mark if since is None else Mark(place=self.stream.log.place(since))
+        waiting = self._waits.wait(
+            until=until,
+            fail_on=fail_on,
+            mark=mark,
+            since=max(self._last_input, self._last_output),
+            ended=self.state is not State.RUNNING,
+        )
+        try:
+            async with asyncio.timeout(patience):
+                met = await waiting
+        except ProgramEnded:
+            error = self._ended(f"it will not {_shown(until)}")
+            error.details["observation"] = self._observed(None)
+            raise error from None
+        except TimeoutError:
+            raise WaitTimeout(
+                f"timed out waiting for {_shown(until)} in session {self.spec.name}",
+                id=self.spec.name,
+                observation=self._observed(None),
+            ) from None
+        return self._observed(met)
+
+    def _observed(self, met: Met | None) -> Observation:
+        end = reading.page(
+            self.stream, since=max(0, self.stream.cursor - 4 * _TAIL_CHARACTERS), limit=1 << 20
+        )
+        ending = self.ending or Ending()
+        return Observation(
+            screen=self.look(),
+            stdout_tail=end.text[-_TAIL_CHARACTERS:],
+            stderr_tail="",
+            exit_status=ending.status,
+            files_changed=[],
+            git_snapshot=None,
+            process_snapshot=self._processes(),
+            matched=met.condition if met else "",
+            failed=met.failing if met else False,
+            match=met.found[:_TAIL_CHARACTERS] if met else None,
+            cursor=self.stream.cursor,
+            id=self.spec.name,
+        )
+
+    def _processes(self) -> ProcessSnapshot | None:
+        found = [proc.described(entry) for entry in proc.family(self.root.pid)]
+        return ProcessSnapshot(root_pid=self.root.pid, processes=found) if found else None
+
+    # -- control
+
+    def resize(self, *, rows: int, cols: int) -> None:
+        """Resize the screen first: what the program redraws must meet the new one."""
+        self.stream.resize(rows=rows, cols=cols)
+        with contextlib.suppress(OSError):
+            tty.set_size(self._master, rows=rows, cols=cols)
+
+    def signal(self, number: int, *, everyone: bool) -> list[int]:
+        """Signal the foreground group, or every process of the session."""
+        if self.state is not State.RUNNING:
+            raise self._ended("there is nothing to signal")
+        group = tty.foreground(self._master)
+        targets = tree.members([self.root])
+        if not everyone:
+            targets = [found for found in targets if found.group == group]
+        return [found.pid for found in targets if tree.send(found, number)]
+
+    async def kill(self) -> Killed:
+        """End the whole tree and say what is left of it."""
+        felled = await tree.fell([self.root])
+        await self._exit_known()
+        ending = self.ending or Ending()
+        return Killed(
+            ended=[proc.described(entry) for entry in felled.ended],
+            survivors=[proc.described(entry) for entry in felled.survivors],
+            exit_code=ending.code,
+            signal=ending.signal,
+        )
+
+    async def _exit_known(self) -> None:
+        """Give the keeper a moment to tell the exit code before the session is forgotten."""
+        if self.state is State.RUNNING:
+            with contextlib.suppress(ProgramEnded, TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._waits.wait(
+                        until=["exit"], fail_on=[], mark=self._mark, since=0.0, ended=False
+                    )
+
+    def describe(self) -> Described:
+        """Say how the session is, checked against the system now."""
+        if self.state is State.RUNNING and not self._lives():
+            self._program_gone()
+        rows, cols = self.stream.emulator.rows, self.stream.emulator.cols
+        now = time.monotonic()
+        return Described(
+            spec=Spec(
+                instance=self.spec.instance,
+                name=self.spec.name,
+                argv=self.spec.argv,
+                workspace=self.spec.workspace,
+                env_names=self.spec.env_names,
+                rows=rows,
+                cols=cols,
+                started_at=self.spec.started_at,
+                title=self.spec.title,
+                isolate=self.spec.isolate,
+            ),
+            pid=self.root.pid,
+            state=self.state,
+            ending=self.ending,
+            cursor=self.stream.cursor,
+            quiet_ms=int((now - max(self._last_input, self._last_output)) * 1000),
+        )
+
+    def _lives(self) -> bool:
+        found = proc.entry(self.root.pid)
+        return found is not None and found.alive and self.root.birth in (None, found.birth)
+
+    def close(self) -> None:
+        """Let go of the terminal and free everything; the files stay."""
+        asyncio.get_running_loop().remove_reader(self._master)
+        self._writer.close()
+        if self._watch is not None:
+            self._watch.close()
+        self._waits.ended()
+        self.stream.close()
+        os.close(self._master)
+
+
+def _shown(conditions: Sequence[str]) -> str:
+    return " or ".join(debug_form(condition) for condition in conditions)

@@ -1,0 +1,224 @@
+"""The bytes of one terminal, understood: raw spool, emulator, transcript, in that order.
+
+Rule of this file: a byte is in the spool before anything thinks about it, so a host that
+dies anywhere is replaced by one that reads the same bytes again and comes to the same
+screen and the same text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from dataclasses import dataclass
+
+import msgspec
+
+from agent_pty.core.transcript import Transcript
+from agent_pty.emulator import Emulator
+from agent_pty.store import atomic
+from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
+from agent_pty.store.textlog import Marks, TextLog
+
+# PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
+_READS = 16
+_LEAST_ROOM = 4096
+_CHECKPOINT_AFTER = SIZE // 2 - AHEAD
+_VERSION = 1
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Everything understood up to *raw*, so that the spool may forget what came before."""
+
+    version: int
+    raw: int
+    emulator: bytes
+    transcript: bytes
+    marks: Marks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one look at the terminal brought. *replies* go back to the program."""
+
+    count: int
+    open: bool
+    replies: bytes = b""
+
+
+class Stream:
+    """One terminal's past and present."""
+
+    def __init__(
+        self, directory: str, ring: Ring, emulator: Emulator, transcript: Transcript, log: TextLog
+    ) -> None:
+        self._directory = directory
+        self._ring = ring
+        self.emulator = emulator
+        self.transcript = transcript
+        self.log = log
+        self._checkpoint_raw = 0
+        self._shown = 0
+
+    @classmethod
+    def create(cls, directory: str, *, rows: int, cols: int, keep: int) -> Stream:
+        """Begin with an empty screen in an empty *directory*."""
+        return cls(
+            directory,
+            Ring(f"{directory}/raw", create=True),
+            Emulator(rows=rows, cols=cols),
+            Transcript(cols=cols),
+            TextLog(directory, keep=keep),
+        )
+
+    @classmethod
+    def recover(cls, directory: str, *, rows: int, cols: int, keep: int) -> tuple[Stream, bytes]:
+        """Go on where a dead host stopped; also return the replies it still owed the program."""
+        ring = Ring(f"{directory}/raw", create=False)
+        ring.recover()
+        found = _read_checkpoint(directory)
+        if found is None:
+            log = TextLog(directory, keep=keep, marks=Marks())
+            screen, transcript = Emulator(rows=rows, cols=cols), Transcript(cols=cols)
+        else:
+            log = TextLog(directory, keep=keep, marks=found.marks)
+            screen = Emulator.restore(found.emulator)
+            transcript = Transcript.restore(found.transcript)
+        stream = cls(directory, ring, screen, transcript, log)
+        return stream, stream._replay(found.raw if found else 0)
+
+    def _replay(self, start: int) -> bytes:
+        # Older than the spool reaches only if a full disk kept us from making a checkpoint.
+        self._checkpoint_raw = start = max(start, self._ring.oldest)
+        owed = bytearray()
+        for begin, end in _chunks(start, self._ring.answered, self._ring.written):
+            replies = self._understand(self._ring.read(begin, end))
+            if begin >= self._ring.answered:
+                owed += replies
+        if self._ring.shift > self.log.shift:
+            self.log.supersede(self.log.committed, self._ring.shift - self.log.shift)
+        return bytes(owed)
+
+    @property
+    def cursor(self) -> int:
+        """Where text goes on: what is written from now on is read from here."""
+        return self.log.cursor(self.log.committed) + len(self.transcript.pending)
+
+    @property
+    def input_cursor(self) -> int:
+        """The cursor at the last input; it survives a host."""
+        return self._ring.input_cursor
+
+    def note_input(self) -> None:
+        """Remember that input is about to be given."""
+        self._ring.note(input_cursor=self.cursor)
+        self.show()
+
+    def show(self) -> None:
+        """Note that somebody was shown the unfinished line, or a cursor behind it."""
+        self.transcript.observe()
+        self._shown = len(self.transcript.pending)
+
+    def take(self, fd: int) -> Taken:
+        """Read what the terminal has, a bounded batch, and understand it."""
+        room = self._ring.room()
+        count, still_open = _drain(fd, room)
+        if not count:
+            return Taken(count=0, open=still_open)
+        start = self._ring.written
+        self._ring.commit(count)
+        replies = self._understand(self._ring.read(start, start + count))
+        if self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
+            self.checkpoint()
+        return Taken(count=count, open=still_open, replies=replies)
+
+    def acknowledge(self) -> None:
+        """Note that the replies to all that was taken are on their way."""
+        self._ring.acknowledge()
+
+    def _understand(self, data: bytes) -> bytes:
+        self.emulator.feed(data)
+        line = self.log.committed
+        self.log.append(self.transcript.feed(data))
+        if self._shown:
+            self._follow_shown(line)
+        return self.emulator.take_replies()
+
+    def _follow_shown(self, line: int) -> None:
+        if self.transcript.superseded:
+            self.log.supersede(line, self._shown)
+            self._ring.note(shift=self.log.shift)
+            self._shown = 0
+        elif self.log.committed > line:
+            self._shown = 0
+
+    def resize(self, *, rows: int, cols: int) -> None:
+        """Change the size; a replay from before would wrap differently, so make a checkpoint."""
+        self.emulator.resize(rows=rows, cols=cols)
+        self.transcript.resize(cols=cols)
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Save what was understood; if the disk is full, go on and have less to recover from."""
+        saved = Checkpoint(
+            version=_VERSION,
+            raw=self._ring.written,
+            emulator=self.emulator.snapshot(),
+            transcript=self.transcript.state(),
+            marks=self.log.marks(),
+        )
+        self._checkpoint_raw = saved.raw
+        try:
+            atomic.replace(
+                _checkpoint_path(self._directory), msgspec.msgpack.encode(saved), durable=False
+            )
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Free memory and descriptors; the files stay."""
+        self.log.close()
+        self.emulator.close()
+        self._ring.close()
+
+
+def _drain(fd: int, room: memoryview) -> tuple[int, bool]:
+    """Read until the terminal is empty, the room full or the batch long enough."""
+    count = 0
+    for _ in range(_READS):
+        try:
+            got = os.readv(fd, [room[count:]])
+        except BlockingIOError:
+            return count, True
+        except OSError:  # Linux reports the end of a pty as EIO, not as an empty read.
+            return count, False
+        if got == 0:
+            return count, False
+        count += got
+        if len(room) - count < _LEAST_ROOM:
+            break
+    return count, True
+
+
+def _chunks(start: int, border: int, end: int) -> list[tuple[int, int]]:
+    """Cut a stretch of the stream into batches, none of them across *border*."""
+    cuts = [*range(start, end, AHEAD), end]
+    if start < border < end:
+        cuts = sorted({*cuts, border})
+    return [(begin, stop) for begin, stop in itertools.pairwise(cuts) if stop > begin]
+
+
+def _checkpoint_path(directory: str) -> str:
+    return f"{directory}/checkpoint"
+
+
+def _read_checkpoint(directory: str) -> Checkpoint | None:
+    try:
+        with open(_checkpoint_path(directory), "rb") as file:
+            saved = msgspec.msgpack.decode(file.read(), type=Checkpoint)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise RingLost(f"{directory}: damaged checkpoint: {error}") from error
+    if saved.version != _VERSION:
+        raise RingLost(f"{directory}: checkpoint version {saved.version}, not {_VERSION}")
+    return saved

@@ -1,0 +1,179 @@
+"""The processes of one session: found again wherever they went, signalled by handle, ended.
+
+A process belongs to a session if it descends from its program, shares its kernel session,
+or, having left both by `setsid` and a double fork, still carries the session's mark in its
+environment or holds its terminal open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agent_pty.host import proc
+from agent_pty.host.proc import Entry
+
+MARK = "AGENT_PTY_INSTANCE"
+_GRACE = 0.25
+_DEADLINE = 3.0
+_MOST_FREEZES = 20
+_INIT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Root:
+    """A session's program, and the marks its descendants carry."""
+
+    pid: int
+    birth: float | None
+    instance: str
+    terminal: str | None
+    keeper: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Felled:
+    """What became of a tree."""
+
+    ended: list[Entry]
+    survivors: list[Entry]
+
+
+def members(roots: Sequence[Root]) -> list[Entry]:
+    """Return every living process of these sessions, from one reading of the process table."""
+    table = proc.table()
+    children: dict[int, list[Entry]] = {}
+    for found in table.values():
+        children.setdefault(found.ppid, []).append(found)
+    by_pid = {root.pid: root for root in roots}
+    start = [e for e in table.values() if e.session in by_pid or _is_root(e, by_pid.get(e.pid))]
+    start += [e for e in _orphans(roots, table) if _marked(e, roots)]
+    return [e for e in _descendants(start, children) if e.alive and e.pid != os.getpid()]
+
+
+def _is_root(found: Entry, root: Root | None) -> bool:
+    return root is not None and root.birth in (None, found.birth)
+
+
+def _orphans(roots: Sequence[Root], table: dict[int, Entry]) -> list[Entry]:
+    parents = {_INIT, *(root.keeper for root in roots)}
+    return [e for e in table.values() if e.ppid in parents and e.alive]
+
+
+def _marked(found: Entry, roots: Sequence[Root]) -> bool:
+    marks = {f"{MARK}={root.instance}".encode() for root in roots}
+    if not marks.isdisjoint(proc.environment(found.pid)):
+        return True
+    # An emptied environment hides the mark; the keeper is the parent of nobody else's orphans.
+    terminals = {root.terminal for root in roots if root.keeper == found.ppid and root.terminal}
+    return bool(terminals) and not terminals.isdisjoint(proc.open_files(found.pid))
+
+
+def _descendants(start: Iterable[Entry], children: dict[int, list[Entry]]) -> list[Entry]:
+    found: dict[int, Entry] = {}
+    todo = list(start)
+    while todo:
+        entry = todo.pop()
+        if entry.pid not in found:
+            found[entry.pid] = entry
+            todo += children.get(entry.pid, [])
+    return list(found.values())
+
+
+def send(target: Entry, number: int) -> bool:
+    """Signal this very process, never a later one with its pid; False if it is gone."""
+    try:
+        handle = _open(target)
+    except OSError:
+        return False
+    try:
+        if handle is None:
+            os.kill(target.pid, number)
+        else:
+            signal.pidfd_send_signal(handle, number)
+    except OSError:
+        return False
+    else:
+        return True
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _open(target: Entry) -> int | None:
+    """Return a handle on exactly *target*; None where the system has no handles (macOS)."""
+    handle = os.pidfd_open(target.pid) if hasattr(os, "pidfd_open") else None
+    now = proc.entry(target.pid)
+    if now is None or now.birth != target.birth:
+        if handle is not None:
+            os.close(handle)
+        raise ProcessLookupError(target.pid)
+    return handle
+
+
+async def fell(roots: Sequence[Root]) -> Felled:
+    """End whole trees: ask, wait a little, then freeze and kill until nothing is left."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + _DEADLINE
+    seen = {(e.pid, e.birth): e for e in members(roots)}
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
+        for found in seen.values():
+            send(found, number)
+    await gone(seen.values(), _GRACE)
+    left = members(roots)
+    while left and loop.time() < deadline:
+        left = _freeze(roots)
+        seen |= {(e.pid, e.birth): e for e in left}
+        for found in left:
+            send(found, signal.SIGKILL)
+        await gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
+        left = members(roots)
+    alive = {(e.pid, e.birth) for e in left}
+    return Felled(ended=[e for key, e in seen.items() if key not in alive], survivors=left)
+
+
+def _freeze(roots: Sequence[Root]) -> list[Entry]:
+    """Stop every member before one is killed: what stands still forks no successor."""
+    frozen: dict[int, Entry] = {}
+    for _ in range(_MOST_FREEZES):
+        fresh = [e for e in members(roots) if e.pid not in frozen]
+        if not fresh:
+            break
+        for found in fresh:
+            send(found, signal.SIGSTOP)
+            frozen[found.pid] = found
+    return list(frozen.values())
+
+
+async def gone(targets: Iterable[Entry], patience: float) -> None:
+    """Return when all *targets* have ended, or after *patience* seconds."""
+    ends = []
+    with contextlib.ExitStack() as stack:
+        for target in targets:
+            with contextlib.suppress(OSError):
+                handle = _open(target)
+                if handle is not None:
+                    stack.callback(os.close, handle)
+                    ends.append(_readable(handle, stack))
+        if ends:
+            await asyncio.wait(ends, timeout=patience)
+
+
+def _readable(handle: int, stack: contextlib.ExitStack) -> asyncio.Future[None]:
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+    stack.callback(loop.remove_reader, handle)
+    loop.add_reader(handle, _resolve(ended))
+    return ended
+
+
+def _resolve(ended: asyncio.Future[None]) -> Callable[[], None]:
+    def resolve() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    return resolve

@@ -1,0 +1,79 @@
+"""Write to a terminal that may not want it: whole inputs, in order, without blocking."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+from agent_pty.errors import Busy, SessionEnded
+
+# A program that reads nothing for this long gets the rest of an input never.
+PATIENCE = 10.0
+
+
+class Writer:
+    """The one place from which bytes go into a terminal."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._turn = asyncio.Lock()
+        self._ended = False
+        self._room: asyncio.Future[None] | None = None
+
+    @property
+    def turn(self) -> asyncio.Lock:
+        """Held by who types; two inputs never mix."""
+        return self._turn
+
+    async def write(self, data: bytes, *, patience: float = PATIENCE) -> None:
+        """Write all of *data*, or say how much of it the program has taken."""
+        total = len(data)
+        try:
+            async with asyncio.timeout(patience):
+                while data:
+                    data = data[self._write(data) :]
+                    if data:
+                        await self._writable()
+        except TimeoutError as error:
+            raise Busy(
+                f"the program does not read: {total - len(data)} of {total} bytes were typed, "
+                "the rest was dropped",
+                typed=total - len(data),
+                total=total,
+            ) from error
+
+    def answer(self, data: bytes) -> None:
+        """Write a terminal's reply if there is room; a program that does not read gets none."""
+        if not self._ended:
+            self._write(data)
+
+    def _write(self, data: bytes) -> int:
+        if self._ended:
+            raise SessionEnded("the session has ended: nothing can be typed into it")
+        try:
+            return os.write(self._fd, data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise SessionEnded(f"the terminal is gone: {error.strerror}") from error
+
+    async def _writable(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._room = loop.create_future()
+        loop.add_writer(self._fd, self._wake)
+        try:
+            await self._room
+        finally:
+            if not self._ended:
+                loop.remove_writer(self._fd)
+
+    def _wake(self) -> None:
+        if self._room is not None and not self._room.done():
+            self._room.set_result(None)
+
+    def close(self) -> None:
+        """Refuse further input and wake whoever writes: the program is gone."""
+        if not self._ended:
+            self._ended = True
+            asyncio.get_running_loop().remove_writer(self._fd)
+            self._wake()

@@ -1,0 +1,62 @@
+"""`python -m agent_pty.keeper '{"home": ..., "socket": ..., "log_dir": ..., "daemon": true}'`.
+
+Starts the keeper of a home in the background, and the first daemon with it if asked.
+Ends at once, without a word, if the home has a keeper already.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import resource
+import sys
+
+from agent_pty.core.layout import Layout
+from agent_pty.keeper import warm
+from agent_pty.keeper.keeper import Keeper
+from agent_pty.keeper.listen import listen
+
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def main() -> None:
+    """Become the keeper, or leave if there is one."""
+    arguments = json.loads(sys.argv[1])
+    with_daemon = arguments.pop("daemon", False)
+    layout = Layout(**arguments)
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    os.umask(0o077)
+    os.chdir("/")
+    lock = os.open(layout.keeper_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    listener = listen(layout.keeper_socket)
+    _adopt_orphans()
+    _raise_file_limit()
+    warm.preload()
+    if with_daemon:
+        warm.fork("daemon", {"layout": layout.to_wire()}, bury=[listener], keep=[])
+    Keeper(layout, listener).run()
+    os.unlink(layout.keeper_socket)
+
+
+def _adopt_orphans() -> None:
+    """Become the parent of whatever the programs leave behind (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def _raise_file_limit() -> None:
+    """One master per session: the usual soft limit of 1,024 is too small."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""A connection to the keeper for programs that run on asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from agent_pty.core.frame import Garbage
+from agent_pty.keeper.channel import Channel, ChannelClosed, Message
+
+
+class KeeperError(Exception):
+    """The keeper could not do it; *why* has the stage, the reason and the errno."""
+
+    def __init__(self, why: dict[str, Any]) -> None:
+        super().__init__(str(why.get("reason")))
+        self.why = why
+
+
+class KeeperLink:
+    """Ask the keeper, and hear from it.
+
+    *on_event* gets what the keeper says unasked and owns its descriptors; *on_lost*
+    is called once, when the keeper is gone, after every open request has failed.
+    """
+
+    def __init__(self, *, on_event: Callable[[Message], None], on_lost: Callable[[], None]) -> None:
+        self._on_event = on_event
+        self._on_lost = on_lost
+        self._open: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._numbers = itertools.count(1)
+        self._channel: Channel | None = None
+
+    async def connect(self, path: str, *, role: str, name: str = "") -> dict[str, Any]:
+        """Introduce ourselves and return what the keeper holds."""
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.setblocking(False)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.sock_connect(sock, path)
+        except BaseException:
+            sock.close()
+            raise
+        self._channel = Channel(sock)
+        loop.add_reader(sock.fileno(), self._readable)
+        return await self.ask({"do": "hello", "role": role, "name": name})
+
+    @property
+    def connected(self) -> bool:
+        """Whether the keeper was there when last heard of."""
+        return self._channel is not None
+
+    async def ask(self, body: dict[str, Any], fds: Sequence[int] = ()) -> dict[str, Any]:
+        """Send a request and return its answer, or raise `KeeperError`."""
+        if self._channel is None:
+            raise ChannelClosed("the keeper is gone")
+        number = next(self._numbers)
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._open[number] = answer
+        try:
+            self._post({**body, "seq": number}, fds)
+            return await answer
+        finally:
+            self._open.pop(number, None)
+
+    def _post(self, body: dict[str, Any], fds: Sequence[int]) -> None:
+        channel = self._channel
+        if channel is None:
+            raise ChannelClosed("the keeper is gone")
+        if not channel.post(body, fds):
+            asyncio.get_running_loop().add_writer(channel.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        try:
+            if self._channel is not None and self._channel.flush():
+                asyncio.get_running_loop().remove_writer(self._channel.fileno())
+        except ChannelClosed:
+            self._lost()
+
+    def _readable(self) -> None:
+        try:
+            messages = self._channel.receive() if self._channel is not None else []
+        except (ChannelClosed, Garbage):
+            self._lost()
+            return
+        for message in messages:
+            self._receive(message)
+
+    def _receive(self, message: Message) -> None:
+        if "re" not in message.body:
+            self._on_event(message)
+            return
+        answer = self._open.get(message.body["re"])
+        if answer is None or answer.done():
+            return
+        if "error" in message.body:
+            answer.set_exception(KeeperError(message.body["error"]))
+        else:
+            answer.set_result(message.body)
+
+    def _lost(self) -> None:
+        if self._channel is None:
+            return
+        self.close()
+        self._on_lost()
+
+    def close(self) -> None:
+        """Leave without a word; open requests fail."""
+        channel, self._channel = self._channel, None
+        if channel is None:
+            return
+        loop = asyncio.get_running_loop()
+        loop.remove_reader(channel.fileno())
+        loop.remove_writer(channel.fileno())
+        channel.close()
+        for answer in self._open.values():
+            if not answer.done():
+                answer.set_exception(ChannelClosed("the keeper is gone"))

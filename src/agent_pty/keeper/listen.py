@@ -1,0 +1,31 @@
+"""Bind a Unix socket that only this user can reach."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+
+_BACKLOG = 512
+# The kernel's limit for a path in a socket address, less the final NUL.
+_LONGEST_PATH = 107
+
+
+def listen(path: str) -> socket.socket:
+    """Listen at *path*, whose lock the caller holds: what is there belongs to nobody alive."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # The mode must be right from the first moment: chmod after bind leaves a gap.
+    umask = os.umask(0o177)
+    try:
+        listener.bind(path)
+    except OSError as error:
+        listener.close()
+        if len(os.fsencode(path)) > _LONGEST_PATH:
+            raise OSError(error.errno, f"{path}: longer than {_LONGEST_PATH} bytes") from error
+        raise
+    finally:
+        os.umask(umask)
+    listener.listen(_BACKLOG)
+    return listener

@@ -1,0 +1,115 @@
+"""Start a program on a new PTY, with nothing of ours in it but the terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import resource
+import signal
+import struct
+import termios
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+# What the keeper was started with; it raises its own limit, its programs get this one.
+_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+# These describe the terminal the daemon was started in, not the session's.
+_FOREIGN = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOWID", "TERM_PROGRAM", "TERMCAP")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What to start and where; *env* comes on top of the keeper's own environment."""
+
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """A forked program. *report* says nothing and ends once the program runs.
+
+    Before that it carries one JSON object, the reason why it does not. The caller
+    owns both descriptors.
+    """
+
+    pid: int
+    master: int
+    report: int
+
+
+def start(program: Program) -> Started:
+    """Fork and return at once; a directory on a dead server blocks only the child."""
+    master, slave = os.openpty()
+    try:
+        fcntl.ioctl(
+            master, termios.TIOCSWINSZ, struct.pack("HHHH", program.rows, program.cols, 0, 0)
+        )
+        read, write = os.pipe()
+    except BaseException:
+        os.close(master)
+        os.close(slave)
+        raise
+    try:
+        pid = os.fork()
+    except BaseException:
+        for fd in (master, slave, read, write):
+            os.close(fd)
+        raise
+    if pid == 0:
+        _become(program, slave=slave, report=write)
+    os.close(slave)
+    os.close(write)
+    return Started(pid=pid, master=master, report=read)
+
+
+def _become(program: Program, *, slave: int, report: int) -> NoReturn:
+    stage = "terminal"
+    try:
+        os.setsid()
+        fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        _interpret_utf8(slave)
+        for fd in (0, 1, 2):
+            os.dup2(slave, fd)
+        _reset_signals()
+        resource.setrlimit(resource.RLIMIT_NOFILE, _FILES)
+        stage = "cwd"
+        os.chdir(program.cwd)
+        stage = "exec"
+        os.execvpe(program.argv[0], list(program.argv), environment(program.env))
+    except BaseException as error:  # noqa: BLE001  this is a fork: nothing may return from here
+        os.write(report, json.dumps(failure(stage, error)).encode())
+    os._exit(127)
+
+
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program: the keeper's, made fit for our terminal."""
+    base = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
+    return {**base, "TERM": "xterm-256color", "COLORTERM": "truecolor", **extra}
+
+
+def failure(stage: str, error: BaseException) -> dict[str, Any]:
+    """Describe why a program could not be started."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
+    return {"stage": stage, "reason": reason, "errno": getattr(error, "errno", None)}
+
+
+def _interpret_utf8(slave: int) -> None:
+    # Without IUTF8 the line discipline erases half of a multi-byte character on backspace.
+    flag = getattr(termios, "IUTF8", 0x4000)
+    attributes = termios.tcgetattr(slave)
+    attributes[0] |= flag
+    termios.tcsetattr(slave, termios.TCSANOW, attributes)
+
+
+def _reset_signals() -> None:
+    # Ignored signals survive exec: Python ignores SIGPIPE, and a daemon started by nohup
+    # or CI would hand its children a Ctrl-C that does nothing.
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())

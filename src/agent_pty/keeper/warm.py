@@ -1,0 +1,64 @@
+"""Fork hosts and daemons from the preloaded keeper: 10 ms instead of 300.
+
+The roles are known by name only: they stand above the keeper, which imports them as
+ballast and never calls them except in a child.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
+_CRASHED = 70
+# A child must not run the destructors of the keeper's sockets: their descriptors are closed
+# and the numbers may belong to somebody else by then.
+_grave: list[object] = []
+
+
+def preload() -> None:
+    """Import every role and let the children share the pages."""
+    for module in ROLES.values():
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()
+
+
+def fork(
+    role: str, arguments: dict[str, Any], *, bury: Sequence[object], keep: Sequence[int]
+) -> int:
+    """Fork a *role* that inherits nothing but memory, the log and the descriptors *keep*."""
+    main: Callable[[dict[str, Any]], None] = sys.modules[ROLES[role]].main
+    pid = os.fork()
+    if pid:
+        return pid
+    status = _CRASHED
+    try:
+        _grave.extend(bury)
+        _forget(keep)
+        main(arguments)
+        status = 0
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else 0
+    except BaseException:  # noqa: BLE001  this is a fork: nothing may return from here
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def _forget(keep: Sequence[int]) -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.setsid()
+    start = 3
+    for fd in [*sorted(keep), os.sysconf("SC_OPEN_MAX")]:
+        os.closerange(start, fd)
+        start = fd + 1

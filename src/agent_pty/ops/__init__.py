@@ -1,0 +1,34 @@
+"""Every op, declared once. CLI, transports and reference pages derive from this table."""
+
+from __future__ import annotations
+
+from agent_pty.errors import UnknownOp
+from agent_pty.ops import lifecycle, new, read, registry, resize, screen, send, signal, wait
+from agent_pty.ops.op import Op
+
+TABLE: dict[str, Op] = {
+    op.name: op
+    for op in (
+        new.OP,
+        send.OP,
+        screen.OP,
+        read.OP,
+        wait.OP,
+        wait.MANY,
+        registry.LIST,
+        registry.KILL,
+        registry.RENAME,
+        signal.INTERRUPT,
+        signal.SIGNAL,
+        resize.OP,
+        lifecycle.STATUS,
+        lifecycle.SHUTDOWN,
+    )
+}
+
+
+def find(name: str) -> Op:
+    """Return the op called *name*."""
+    if name not in TABLE:
+        raise UnknownOp(f"unknown op {name!r}: one of {', '.join(sorted(TABLE))}", op=name[:64])
+    return TABLE[name]

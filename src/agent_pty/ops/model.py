@@ -1,0 +1,196 @@
+"""Values that several ops answer with; keys and order as in the contract, ours after them."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from msgspec import Struct
+
+
+class State(enum.StrEnum):
+    """The life of a session."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    LOST = "lost"
+
+
+class Process(Struct, frozen=True, kw_only=True):
+    """One process of a session."""
+
+    pid: int
+    ppid: int
+    stat: str
+    command: str
+
+
+class ProcessSnapshot(Struct, frozen=True, kw_only=True):
+    """The process tree of a session."""
+
+    root_pid: int
+    processes: list[Process]
+
+
+class ScreenSpan(Struct, frozen=True, kw_only=True):
+    """A stretch of a line with a meaning; columns are UTF-8 byte offsets, end exclusive."""
+
+    line: int
+    start_col: int
+    end_col: int
+    kind: str
+    text: str
+
+
+class ScreenSemantic(Struct, frozen=True, kw_only=True):
+    """What an agent wants to know of a screen at a glance."""
+
+    prompt: str | None
+    command: str | None
+    error_lines: list[int]
+    urls: list[str]
+    file_paths: list[str]
+    spinner_lines: list[int]
+    active_process: Process | None
+
+
+class ScreenCursor(Struct, frozen=True, kw_only=True):
+    """Where the cursor is, counted from 0."""
+
+    row: int
+    col: int
+    visible: bool
+
+
+class Screen(Struct, frozen=True, kw_only=True):
+    """The visible screen, as a person would see it."""
+
+    rows: int
+    cols: int
+    text: str
+    spans: list[ScreenSpan]
+    semantic: ScreenSemantic
+    cursor: ScreenCursor
+    title: str
+    cwd: str | None
+    alternate_screen: bool
+    modes: dict[str, Any]
+    state: State
+
+
+class Observation(Struct, frozen=True, kw_only=True):
+    """What a wait saw when it ended."""
+
+    screen: Screen
+    stdout_tail: str
+    stderr_tail: str
+    exit_status: int | None
+    files_changed: list[Any]
+    git_snapshot: None
+    process_snapshot: ProcessSnapshot | None
+    # ours: which condition came true, where the matching text is, and where to read on
+    matched: str
+    failed: bool
+    match: str | None
+    cursor: int
+    id: str
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How a program ended; both null: nobody saw it."""
+
+    code: int | None = None
+    signal: int | None = None
+
+    @property
+    def status(self) -> int | None:
+        """One number as shells give it: 128 + n for signal n."""
+        return 128 + self.signal if self.signal is not None else self.code
+
+
+class Spec(Struct, frozen=True, kw_only=True):
+    """What is fixed or remembered about a session: enough to go on with it after a crash.
+
+    Environment values are not in it: they may be secrets, and only the program needs them.
+    """
+
+    instance: str
+    name: str
+    argv: list[str]
+    workspace: str
+    env_names: list[str]
+    rows: int
+    cols: int
+    started_at: str
+    title: str | None = None
+    isolate: bool = False
+
+
+class Described(Struct, frozen=True, kw_only=True):
+    """A host's word on one of its sessions."""
+
+    spec: Spec
+    pid: int
+    state: State
+    ending: Ending | None
+    cursor: int
+    quiet_ms: int
+
+
+class SessionInfo(Struct, frozen=True, kw_only=True):
+    """One session in `list` and in the index."""
+
+    id: str
+    workspace: str
+    shell: str
+    env: dict[str, str]
+    rows: int
+    cols: int
+    started_at: str
+    process_id: int | None
+    active: bool
+    log_path: str
+    backend: str
+    tmux_session: str | None
+    # ours
+    instance: str
+    state: State
+    exit_code: int | None
+    signal: int | None
+    pid: int | None
+    host_pid: int | None
+    host: str | None
+    argv: list[str]
+    title: str | None
+    cursor: int | None
+    quiet_ms: int | None
+    diagnosis: str | None
+
+
+class Gap(Struct, frozen=True, kw_only=True):
+    """Text that is no longer kept: asked for from *start*, kept from *end*."""
+
+    start: int
+    end: int
+
+
+class Reading(Struct, frozen=True, kw_only=True):
+    """Text of the transcript. *more*: ask again with `since` = *cursor* for the rest."""
+
+    text: str
+    cursor: int
+    gap: Gap | None
+    more: bool
+    state: State
+    exit_code: int | None
+    signal: int | None
+
+
+class Killed(Struct, frozen=True, kw_only=True):
+    """What `kill` ended, and what it could not."""
+
+    ended: list[Process]
+    survivors: list[Process]
+    exit_code: int | None
+    signal: int | None
+    already: bool = False

@@ -1,0 +1,82 @@
+"""`new`: start a program in a session of its own."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from agent_pty.errors import BadRequest
+from agent_pty.ops.context import Registry
+from agent_pty.ops.op import Mutation, Op
+
+MOST_ROWS = 1000
+MOST_COLS = 1000
+Rows = Annotated[int, Meta(ge=1, le=MOST_ROWS, description="height in rows")]
+Cols = Annotated[int, Meta(ge=1, le=MOST_COLS, description="width in columns")]
+_LARGEST_ENV = 1024 * 1024
+
+
+class New(Mutation, frozen=True, kw_only=True):
+    """Start a shell, or any program, in a session that outlives every client."""
+
+    repo: Annotated[str, Meta(description="directory to start in")]
+    id: Annotated[str | None, Meta(description="name; generated if not given")] = None
+    shell: Annotated[str | None, Meta(description="shell to start; default bash, else sh")] = None
+    argv: Annotated[list[str] | None, Meta(description="program and arguments, no shell")] = None
+    rows: Rows = 24
+    cols: Cols = 80
+    env: Annotated[dict[str, str], Meta(description="added to the environment")] = field(
+        default_factory=dict
+    )
+    title: Annotated[str | None, Meta(description="a label for people")] = None
+    isolate: Annotated[bool, Meta(description="give it a host process of its own")] = False
+    backend: Annotated[Literal["pty", "tmux"], Meta(description="what holds the terminal")] = "pty"
+
+
+class Created(Struct, frozen=True, kw_only=True):
+    """The new session."""
+
+    id: str
+    instance: str
+    pid: int | None
+
+
+async def new(registry: Registry, request: New) -> Created:
+    """Check what can be checked without touching the disk, then start."""
+    if request.backend == "tmux":
+        raise BadRequest("backend tmux is not built yet: use pty", field="backend")
+    if request.shell and request.argv:
+        raise BadRequest("give either shell or argv, not both", field="argv")
+    _check_env(request.env)
+    info = await registry.create(
+        name=request.id,
+        argv=_program(request),
+        cwd=request.repo,
+        env=request.env,
+        rows=request.rows,
+        cols=request.cols,
+        title=request.title,
+        isolate=request.isolate,
+    )
+    return Created(id=info.id, instance=info.instance, pid=info.pid)
+
+
+def _program(request: New) -> list[str]:
+    argv = request.argv if request.argv is not None else [request.shell or ""]
+    if request.argv is not None and (not argv or not argv[0]):
+        raise BadRequest("argv must name a program", field="argv")
+    if any("\0" in word for word in [*argv, request.repo]):
+        raise BadRequest("a program and its directory cannot contain NUL", field="argv")
+    return argv
+
+
+def _check_env(env: dict[str, str]) -> None:
+    for name, value in env.items():
+        if not name or "=" in name or "\0" in name + value:
+            raise BadRequest(f"bad environment variable {name!r}", field="env")
+    if sum(len(name) + len(value) for name, value in env.items()) > _LARGEST_ENV:
+        raise BadRequest("the environment is larger than 1 MiB", field="env")
+
+
+OP = Op(name="new", answer="session_created", request=New, where="daemon", handler=new)

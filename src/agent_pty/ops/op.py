@@ -1,0 +1,126 @@
+"""What an op is, and the shape of every answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+from agent_pty.errors import AgentPtyError, BadRequest, Internal
+
+# Requests above this are refused whole, whatever the transport.
+LARGEST_REQUEST = 8 * 1024 * 1024
+# Answers above this are paged by cursor.
+LARGEST_PAGE = 256 * 1024
+
+Where = Literal["daemon", "session"]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of every request; its docstring is the help text everywhere."""
+
+
+class Mutation(Request, frozen=True, kw_only=True):
+    """Base of requests that change something.
+
+    A repeated *key* returns the first answer with `replayed: true` and does nothing.
+    """
+
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Op:
+    """One line of the table: what may be asked, who answers, how the answer is called."""
+
+    name: str
+    answer: str
+    request: type[Request]
+    where: Where
+    handler: Callable[[Any, Any], Awaitable[Any]]
+
+    @property
+    def mutates(self) -> bool:
+        """Whether the op takes an idempotency key."""
+        return issubclass(self.request, Mutation)
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What routing needs to know of any request."""
+
+    op: str
+    id: str | None = None
+    key: str | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The inner object: a type, and content if the type has any."""
+
+    type: str
+    data: Any = None
+
+
+class Success(msgspec.Struct, frozen=True, kw_only=True):
+    """The envelope of an answer."""
+
+    ok: bool
+    data: Answer
+    error: None
+
+
+class Replayed(Success, frozen=True, kw_only=True):
+    """The envelope of an answer that was given before."""
+
+    replayed: bool
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """The envelope of an error: words for people, a stable code and facts for programs."""
+
+    ok: bool
+    data: None
+    error: str
+    code: str
+    details: dict[str, Any]
+
+
+_encoder = msgspec.json.Encoder()
+_head = msgspec.json.Decoder(Head)
+
+
+def decode_head(payload: bytes) -> Head:
+    """Read op, id and key; anything that is no JSON object with an op is a bad request."""
+    try:
+        return _head.decode(payload)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"invalid request: {error}") from error
+
+
+def decode(op: Op, payload: bytes) -> Request:
+    """Read a whole request; unknown fields are ignored, as the seed does."""
+    try:
+        return msgspec.json.decode(payload, type=op.request)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadRequest(f"invalid request: {error}", op=op.name) from error
+
+
+def success(op: Op, result: Any) -> bytes:
+    """Encode an answer."""
+    return _encoder.encode(Success(ok=True, data=Answer(type=op.answer, data=result), error=None))
+
+
+def replayed(envelope: bytes) -> bytes:
+    """Mark an envelope that is given a second time."""
+    first = msgspec.json.decode(envelope, type=dict[str, Any])
+    return _encoder.encode({**first, "replayed": True})
+
+
+def failure(error: BaseException) -> bytes:
+    """Encode an error; what we did not raise on purpose is our mistake and stays in the log."""
+    if not isinstance(error, AgentPtyError):
+        error = Internal("internal error; the daemon's log has the traceback")
+    return _encoder.encode(
+        Failure(ok=False, data=None, error=str(error), code=error.code, details=error.details)
+    )

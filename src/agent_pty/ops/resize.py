@@ -1,0 +1,35 @@
+"""`resize`: change the size of a terminal."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from agent_pty.ops.context import Session
+from agent_pty.ops.new import Cols, Rows
+from agent_pty.ops.op import Mutation, Op
+
+
+class Resize(Mutation, frozen=True, kw_only=True):
+    """Change the size of a session's terminal; its program is told."""
+
+    id: Annotated[str, Meta(description="session to resize")]
+    rows: Rows
+    cols: Cols
+
+
+class Resized(Struct, frozen=True, kw_only=True):
+    """The size now."""
+
+    rows: int
+    cols: int
+
+
+async def resize(session: Session, request: Resize) -> Resized:
+    """Resize screen and terminal."""
+    session.resize(rows=request.rows, cols=request.cols)
+    return Resized(rows=request.rows, cols=request.cols)
+
+
+OP = Op(name="resize", answer="resized", request=Resize, where="session", handler=resize)

@@ -1,0 +1,33 @@
+"""`send`: type text."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from agent_pty.ops.context import Session
+from agent_pty.ops.op import Mutation, Op
+
+
+class Send(Mutation, frozen=True, kw_only=True):
+    """Type text into a session, as a person at the keyboard would."""
+
+    id: Annotated[str, Meta(description="session to type into")]
+    text: Annotated[str, Meta(description="what to type")]
+    enter: Annotated[bool, Meta(description="press Enter afterwards")] = True
+    approval: Annotated[str | None, Meta(description="one-time token from `approve`")] = None
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """Typed; what it causes can be read from *cursor* on."""
+
+    cursor: int
+
+
+async def send(session: Session, request: Send) -> Sent:
+    """Type, and answer when the terminal has taken every byte."""
+    return Sent(cursor=await session.type(request.text, enter=request.enter))
+
+
+OP = Op(name="send", answer="sent", request=Send, where="session", handler=send)

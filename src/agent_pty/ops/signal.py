@@ -1,0 +1,74 @@
+"""`interrupt` and `signal`: stop what runs."""
+
+from __future__ import annotations
+
+import difflib
+import signal as signals
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from agent_pty.errors import BadRequest
+from agent_pty.ops.context import Session
+from agent_pty.ops.op import Mutation, Op
+
+_CTRL_C = b"\x03"
+
+
+class Interrupt(Mutation, frozen=True, kw_only=True):
+    """Press Ctrl-C in a session."""
+
+    id: Annotated[str, Meta(description="session to interrupt")]
+
+
+class Signal(Mutation, frozen=True, kw_only=True):
+    """Send a signal to the program in the foreground of a session, or to all its processes."""
+
+    id: Annotated[str, Meta(description="session to signal")]
+    signal: Annotated[str | int, Meta(description="name or number: TERM, SIGHUP, 9")]
+    everyone: Annotated[bool, Meta(description="the whole process tree, not the foreground")] = (
+        False
+    )
+
+
+class Interrupted(Struct, frozen=True, kw_only=True):
+    """Pressed; what it causes can be read from *cursor* on."""
+
+    cursor: int
+
+
+class Signalled(Struct, frozen=True, kw_only=True):
+    """The processes that got the signal."""
+
+    signal: str
+    pids: list[int]
+
+
+async def interrupt(session: Session, _request: Interrupt) -> Interrupted:
+    """Go through the terminal, so that a program in raw mode gets the key, as by hand."""
+    return Interrupted(cursor=await session.press(_CTRL_C))
+
+
+async def signal(session: Session, request: Signal) -> Signalled:
+    """Signal by process handle, never by bare pid."""
+    number = _number(request.signal)
+    pids = session.signal(number, everyone=request.everyone)
+    return Signalled(signal=number.name, pids=pids)
+
+
+def _number(given: str | int) -> signals.Signals:
+    text = str(given).upper()
+    names = {known.name: known for known in signals.Signals}
+    by_number = {str(known.value): known for known in signals.Signals}
+    found = names.get(text) or names.get(f"SIG{text}") or by_number.get(text)
+    if found is not None:
+        return found
+    near = difflib.get_close_matches(f"SIG{text.removeprefix('SIG')}", names, n=3)
+    hint = f": did you mean {', '.join(near)}?" if near else ""
+    raise BadRequest(f"unknown signal {given!r}{hint}", field="signal")
+
+
+INTERRUPT = Op(
+    name="interrupt", answer="interrupted", request=Interrupt, where="session", handler=interrupt
+)
+SIGNAL = Op(name="signal", answer="signalled", request=Signal, where="session", handler=signal)

@@ -1,0 +1,154 @@
+"""`wait` and `wait_many`: be woken by the event, not by a poll."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from agent_pty.errors import BadRequest, from_wire
+from agent_pty.ops.context import Registry, Session
+from agent_pty.ops.model import Observation
+from agent_pty.ops.op import Op, Request
+
+_WEEK_MS = 7 * 24 * 3600 * 1000
+_MOST_CONDITIONS = 32
+
+Conditions = Annotated[
+    str | list[str],
+    Meta(description="text, regex:P, screen:P, prompt, idle:2s or exit; several: the first wins"),
+]
+Timeout = Annotated[
+    int, Meta(ge=0, le=_WEEK_MS, description="give up after this many milliseconds; 0 tests once")
+]
+
+
+class Wait(Request, frozen=True, kw_only=True):
+    """Wait until something is true of a session: text appears, it falls quiet, it ends."""
+
+    id: Annotated[str, Meta(description="session to wait for")]
+    until: Conditions
+    timeout_ms: Timeout = 30_000
+    fail_on: Annotated[str | list[str], Meta(description="conditions that mean failure")] = field(
+        default_factory=list
+    )
+    since: Annotated[
+        int | None,
+        Meta(ge=0, description="look at text from this cursor on, not since the last input"),
+    ] = None
+
+
+class WaitMany(Request, frozen=True, kw_only=True):
+    """Wait for several sessions at once: until any of them, or until all of them match."""
+
+    ids: Annotated[list[str], Meta(min_length=1, max_length=1000, description="sessions")]
+    until: Conditions
+    mode: Annotated[Literal["any", "all"], Meta(description="how many must match")] = "any"
+    timeout_ms: Timeout = 30_000
+    fail_on: Annotated[str | list[str], Meta(description="conditions that mean failure")] = field(
+        default_factory=list
+    )
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of the wait in one session: an observation, or a code and why."""
+
+    id: str
+    code: str
+    observation: dict[str, Any] | None
+    error: str | None
+
+
+class Outcomes(Struct, frozen=True, kw_only=True):
+    """The sessions that have answered, in the order in which they did."""
+
+    mode: str
+    outcomes: list[Outcome]
+
+
+async def wait(session: Session, request: Wait) -> Observation:
+    """Wait in the session's own host."""
+    return await session.wait(
+        until=_several(request.until),
+        fail_on=_several(request.fail_on),
+        patience=request.timeout_ms / 1000,
+        since=request.since,
+    )
+
+
+async def wait_many(registry: Registry, request: WaitMany) -> Outcomes:
+    """Ask every session's host and go by who answers first.
+
+    A failure of one is an outcome when waiting for any, and the end when waiting for all.
+    """
+    waits = {
+        asyncio.create_task(_one(registry, name, request))  # noqa: TID251  held and awaited here
+        for name in dict.fromkeys(request.ids)
+    }
+    outcomes: list[Outcome] = []
+    try:
+        while waits:
+            done, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            outcomes += [task.result() for task in done]
+            if _decided(request.mode, outcomes):
+                break
+    finally:
+        for task in waits:
+            task.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+    return _judged(request, outcomes)
+
+
+async def _one(registry: Registry, name: str, request: WaitMany) -> Outcome:
+    payload = msgspec.json.encode(
+        {
+            "op": "wait",
+            "id": name,
+            "until": request.until,
+            "fail_on": request.fail_on,
+            "timeout_ms": request.timeout_ms,
+        }
+    )
+    envelope = msgspec.json.decode(await registry.forward(name, payload))
+    if envelope["ok"]:
+        seen = envelope["data"]["data"]
+        return Outcome(id=name, code="matched", observation=seen, error=None)
+    return Outcome(
+        id=name,
+        code=envelope["code"],
+        observation=envelope["details"].get("observation"),
+        error=envelope["error"],
+    )
+
+
+def _decided(mode: str, outcomes: Sequence[Outcome]) -> bool:
+    matched = [outcome.code == "matched" for outcome in outcomes]
+    return any(matched) if mode == "any" else not all(matched)
+
+
+def _judged(request: WaitMany, outcomes: list[Outcome]) -> Outcomes:
+    matched = [outcome for outcome in outcomes if outcome.code == "matched"]
+    enough = bool(matched) if request.mode == "any" else len(matched) == len(set(request.ids))
+    answer = Outcomes(mode=request.mode, outcomes=outcomes)
+    if enough:
+        return answer
+    worst = next(outcome for outcome in outcomes if outcome.code != "matched")
+    raise from_wire(
+        worst.code, f"{worst.id}: {worst.error}", {"id": worst.id, **msgspec.to_builtins(answer)}
+    )
+
+
+def _several(conditions: str | list[str]) -> list[str]:
+    several = [conditions] if isinstance(conditions, str) else conditions
+    if len(several) > _MOST_CONDITIONS:
+        raise BadRequest(f"{len(several)} conditions; at most {_MOST_CONDITIONS} at once")
+    return several
+
+
+OP = Op(name="wait", answer="observation", request=Wait, where="session", handler=wait)
+MANY = Op(
+    name="wait_many", answer="observations", request=WaitMany, where="daemon", handler=wait_many
+)

@@ -1,0 +1,1 @@
+"""Files: the home, locks, and what a session leaves on disk."""

@@ -1,0 +1,45 @@
+"""Replace a file so that a crash leaves the old or the new one, never a half."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+
+def replace(path: str, data: bytes, *, durable: bool = True) -> None:
+    """Write *data* to *path*, private to this user.
+
+    Without *durable* the file survives a crash of ours but not of the machine, which
+    is enough for state that means nothing after a reboot.
+    """
+    temporary = f"{path}.new"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    fd = os.open(temporary, flags, 0o600)
+    try:
+        write_all(fd, data)
+        if durable:
+            os.fsync(fd)
+    except BaseException:
+        os.close(fd)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    os.close(fd)
+    os.replace(temporary, path)
+    if durable:
+        _sync_directory(os.path.dirname(path))
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
+    """Write every byte: a full disk may take only some of them and say so at the next call."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def _sync_directory(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

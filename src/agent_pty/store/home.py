@@ -1,0 +1,53 @@
+"""The home directory: made private, checked before use."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from agent_pty.core.layout import Layout
+from agent_pty.errors import DaemonError
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def prepare(layout: Layout) -> None:
+    """Make the directories of a home, or say in one line why they cannot be used."""
+    for path in (layout.home, layout.run, layout.sessions, layout.log_dir):
+        _private_directory(path)
+    _safe_parent(layout.socket)
+
+
+def _private_directory(path: str) -> None:
+    try:
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.stat(path, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            found = os.stat(path)
+    except OSError as error:
+        raise DaemonError(f"cannot use {path}: {error.strerror}", path=path) from error
+    if found.st_uid != os.getuid():
+        raise DaemonError(f"{path} belongs to uid {found.st_uid}, not to you: choose another home")
+    if found.st_mode & _OTHERS:
+        # Ours, so it can be mended: what others may have put there is checked file by file.
+        os.chmod(path, 0o700)
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise DaemonError(f"{path} is not writable", path=path)
+
+
+def _safe_parent(socket: str) -> None:
+    """Refuse a socket where somebody else could put another in its place."""
+    parent = os.path.dirname(socket)
+    try:
+        found = os.stat(parent)
+    except FileNotFoundError:
+        _private_directory(parent)
+        return
+    if found.st_mode & _OTHERS_WRITE and not found.st_mode & stat.S_ISVTX:
+        raise DaemonError(
+            f"{parent} is writable by others: a socket there is not safe (chmod go-w {parent})",
+            path=parent,
+        )
+    if found.st_uid not in (os.getuid(), 0):
+        raise DaemonError(f"{parent} belongs to uid {found.st_uid}: a socket there is not safe")

@@ -1,0 +1,180 @@
+"""The transcript's text: the newest in memory, the rest in segment files, the oldest dropped.
+
+Two kinds of numbers. A *place* counts bytes of text. A *cursor* is what readers are given:
+it runs ahead of the place by `shift`, which grows whenever a line that somebody had been
+shown was rewritten before it ended (a progress bar). So the cursor of a reader who saw
+`50%` lies before the line that now says `100%`, and the next read brings that line whole.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import os
+from dataclasses import dataclass, field
+
+from agent_pty.store.atomic import write_all
+
+_BUFFER = 64 * 1024
+_SEGMENT = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """Text from *place*, which is later than what was asked for if older text is gone."""
+
+    place: int
+    text: bytes
+
+
+@dataclass(slots=True, kw_only=True)
+class Marks:
+    """The numbers of a log that must survive a crash."""
+
+    committed: int = 0
+    first: int = 0
+    # (place, shift from there on), ascending
+    shifts: list[tuple[int, int]] = field(default_factory=list)
+
+
+class TextLog:
+    """Append-only text in *directory*, of which the last *keep* bytes stay readable."""
+
+    def __init__(self, directory: str, *, keep: int, marks: Marks | None = None) -> None:
+        self._directory = directory
+        self._keep = keep
+        self._marks = marks or Marks()
+        self._buffer = bytearray()
+        self._fd = -1
+        self._segments = self._found() if marks else []
+
+    @property
+    def committed(self) -> int:
+        """Place after the last byte appended."""
+        return self._marks.committed
+
+    @property
+    def first(self) -> int:
+        """Place of the oldest byte that can still be read."""
+        return self._marks.first
+
+    @property
+    def shift(self) -> int:
+        """How far cursors are ahead of places at the end of the text."""
+        return self._marks.shifts[-1][1] if self._marks.shifts else 0
+
+    def marks(self) -> Marks:
+        """Write everything to the files and return the numbers that go with them."""
+        self.flush()
+        return Marks(committed=self.committed, first=self.first, shifts=list(self._marks.shifts))
+
+    def append(self, text: bytes) -> None:
+        """Add committed text."""
+        self._buffer += text
+        self._marks.committed += len(text)
+        if len(self._buffer) >= _BUFFER:
+            self.flush()
+
+    def supersede(self, place: int, shown: int) -> None:
+        """Give the line that begins at *place* new cursors: *shown* bytes of it were rewritten.
+
+        Lines are superseded in their order: only the last one can still be rewritten.
+        """
+        self._marks.shifts.append((place, self.shift + shown))
+
+    def cursor(self, place: int) -> int:
+        """Return the cursor of a place."""
+        index = bisect.bisect_right(self._marks.shifts, place, key=lambda entry: entry[0])
+        return place + (self._marks.shifts[index - 1][1] if index else 0)
+
+    def place(self, cursor: int) -> int:
+        """Return the place of a cursor; one within rewritten text means its line's start."""
+        shifts = self._marks.shifts
+        # Entries are ascending in place + shift too: that is where their cursors begin.
+        index = bisect.bisect_right(shifts, cursor, key=lambda entry: entry[0] + entry[1])
+        shift = shifts[index - 1][1] if index else 0
+        place = cursor - shift
+        return min(place, shifts[index][0]) if index < len(shifts) else place
+
+    def read(self, start: int, limit: int) -> Excerpt:
+        """Return up to *limit* bytes from place *start*, from later if that is gone."""
+        start = max(start, self.first)
+        end = min(start + limit, self.committed)
+        in_memory = self.committed - len(self._buffer)
+        pieces = [self._from_files(start, min(end, in_memory))] if start < in_memory else []
+        if end > in_memory:
+            begin = max(start, in_memory) - in_memory
+            pieces.append(bytes(self._buffer[begin : end - in_memory]))
+        return Excerpt(place=start, text=b"".join(pieces))
+
+    def flush(self) -> None:
+        """Write the buffer to the files; what a full disk refuses is gone, and `first` says so."""
+        if not self._buffer:
+            return
+        try:
+            self._write(bytes(self._buffer))
+        except OSError:
+            self._marks.first = self.committed
+            self._close_segment()
+        self._buffer.clear()
+        self._drop_oldest()
+
+    def close(self) -> None:
+        """Close the open segment; the files stay."""
+        self._close_segment()
+
+    def _write(self, data: bytes) -> None:
+        start = self.committed - len(self._buffer)
+        if self._fd < 0 or start - self._segments[-1] >= _SEGMENT:
+            self._close_segment()
+            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._fd = os.open(self._path(start), flags, 0o600)
+            self._segments.append(start)
+        write_all(self._fd, data)
+
+    def _drop_oldest(self) -> None:
+        while len(self._segments) > 1 and self.committed - self._segments[1] >= self._keep:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._path(self._segments.pop(0)))
+            self._marks.first = max(self._marks.first, self._segments[0])
+
+    def _from_files(self, start: int, end: int) -> bytes:
+        pieces = []
+        while start < end:
+            index = bisect.bisect_right(self._segments, start) - 1
+            following = self._segments[index + 1 : index + 2]
+            stop = min(end, following[0]) if following else end
+            pieces.append(
+                _pread(
+                    self._path(self._segments[index]), start - self._segments[index], stop - start
+                )
+            )
+            start = stop
+        return b"".join(pieces)
+
+    def _found(self) -> list[int]:
+        """Find the segments of a log that was left behind, cut to what its marks count."""
+        names = [name for name in os.listdir(self._directory) if name.startswith("text.")]
+        starts = sorted(int(name.partition(".")[2]) for name in names)
+        for start in [start for start in starts if start >= self.committed]:
+            os.unlink(self._path(start))
+        kept = [start for start in starts if start < self.committed]
+        if kept:
+            os.truncate(self._path(kept[-1]), self.committed - kept[-1])
+        return kept
+
+    def _close_segment(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _path(self, start: int) -> str:
+        return f"{self._directory}/text.{start}"
+
+
+def _pread(path: str, offset: int, count: int) -> bytes:
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(fd, count, offset)
+    finally:
+        os.close(fd)

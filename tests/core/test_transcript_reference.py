@@ -1,0 +1,276 @@
+"""A second transcript, slow and obvious, and the proof that both read the same."""
+
+import codecs
+import unicodedata
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_pty.core.transcript import Transcript
+
+ENDING = "ABEFHLMSTdefru"
+KEEPING = "IZb"
+EDITING = "@CDGKPX`a"
+
+
+class Slow:
+    """One character at a time; the line is a dictionary from cell number to what stands there."""
+
+    def __init__(self, cols: int) -> None:
+        self.cols = cols
+        self.done = ""
+        self.line: dict[int, str] = {}
+        self.row, self.column, self.waiting = 0, 0, False
+        self.drawn = 0
+        self.alternate = False
+        self.state, self.parameters = "text", ""
+
+    def read(self, data: bytes) -> bytes:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        for byte in data:
+            for character in decoder.decode(bytes([byte])):
+                self.step(character)
+        return (self.done + self.shown()).encode()
+
+    def shown(self) -> str:
+        return "".join(self.line[cell] for cell in sorted(self.line)).replace("\0", "")
+
+    def step(self, character: str) -> None:
+        if character == "\x1b":
+            self.state, self.parameters = "escape", ""
+        elif self.state in {"osc", "string"}:
+            if character in "\x18\x1a" or (character == "\x07" and self.state == "osc"):
+                self.state = "text"
+        elif self.state == "text" or not " " <= character <= "~":
+            self.state = "text"
+            self.write(character)
+        else:
+            self.sequence(character)
+
+    def sequence(self, character: str) -> None:
+        if self.state == "escape" and character in "[]PX^_":
+            self.state = {"[": "csi", "]": "osc"}.get(character, "string")
+        elif self.state == "csi" and character < "@":
+            self.parameters += character
+        elif self.state in {"escape", "charset"} and character < "0":
+            self.state = "charset"
+        else:
+            before, self.state = self.state, "text"
+            if before == "escape":
+                self.escape(character)
+            elif before == "csi":
+                self.control(character)
+
+    def escape(self, character: str) -> None:
+        if character in "DE":
+            self.write("\n")
+        elif character in "M8c":
+            self.draw()
+            self.alternate = self.alternate and character != "c"
+
+    def control(self, final: str) -> None:
+        numbers = self.parameters.removeprefix("?")
+        if len(numbers) > 32 or set(numbers) - set("0123456789;"):
+            return
+        if self.parameters.startswith("?"):
+            if final in "hl" and {"47", "1047", "1049"} & set(numbers.split(";")):
+                self.drawn += self.alternate != (final == "h")
+                self.alternate = final == "h"
+            return
+        number = min(int(numbers.split(";")[0] or 0), 65535)
+        if final == "J":
+            self.drawn += 1
+            if self.alternate:
+                return
+            if number < 2:
+                self.erase(number)
+            else:
+                self.leave()
+        elif final in ENDING:
+            self.draw()
+        elif final in KEEPING:
+            self.drawn += 1
+        elif final in EDITING and not self.alternate:
+            self.edit(final, number)
+
+    def draw(self) -> None:
+        self.drawn += 1
+        if not self.alternate:
+            self.leave()
+
+    def leave(self) -> None:
+        if self.shown():
+            self.done += self.shown() + "\n"
+        self.fresh()
+
+    def fresh(self) -> None:
+        self.line = {}
+        self.row, self.column, self.waiting = 0, 0, False
+
+    def write(self, character: str) -> None:
+        if self.alternate:
+            return
+        if character in "\n\v\f":
+            self.done += self.shown() + "\n"
+            self.fresh()
+        elif character == "\r":
+            self.column, self.waiting = 0, False
+        elif character == "\b":
+            self.column, self.waiting = max(self.column - 1, 0), False
+        elif character == "\t":
+            self.tab()
+        elif unicodedata.category(character) != "Cc":
+            self.print(character)
+
+    @property
+    def start(self) -> int:
+        """The cell of the next character."""
+        return self.row * self.cols + self.column + self.waiting
+
+    @property
+    def length(self) -> int:
+        return max(self.line, default=-1) + 1
+
+    def place(self, character: str, width: int) -> None:
+        if self.waiting:
+            self.row, self.column, self.waiting = self.row + 1, 0, False
+        start = self.start
+        for cell in range(self.length, start):
+            self.line[cell] = " "
+        for cell in range(start, start + width):
+            self.split(cell)
+            self.line[cell] = character if cell == start else ""
+            # Whatever was split by the last cell lies right of it.
+        self.column += width
+        if self.column == self.cols:
+            self.column, self.waiting = self.cols - 1, True
+
+    def split(self, cell: int) -> None:
+        """Blank the whole of a wide character or tab before one of its cells is touched."""
+        first = last = cell
+        while self.line.get(first) == "" and first > 0:
+            first -= 1
+        while self.line.get(last + 1) == "":
+            last += 1
+        if last > first:
+            for part in range(first, last + 1):
+                self.line[part] = " "
+
+    def print(self, character: str) -> None:
+        if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+            self.mark(character)
+            return
+        wide = unicodedata.east_asian_width(character) in {"W", "F"} and self.cols > 1
+        if wide and self.column == self.cols - 1 and not self.waiting:
+            self.place("\0", 1)
+        self.place(character, 1 + wide)
+
+    def mark(self, character: str) -> None:
+        for cell in range(self.length, self.start):
+            self.line[cell] = " "
+        cell = self.start - 1
+        while cell > 0 and self.line[cell] == "":
+            cell -= 1
+        if cell < 0 or len(self.line[cell]) >= 32:
+            self.place(character, 1)
+        else:
+            self.line[cell] += character
+
+    def tab(self) -> None:
+        stop = min(self.column // 8 * 8 + 8, self.cols - 1)
+        width = 0 if self.waiting else stop - self.column
+        if self.start < self.length:
+            self.column += width
+        elif width:
+            self.place("\t", width)
+        else:
+            self.mark("\t")
+
+    def edit(self, final: str, number: int) -> None:
+        count = max(number, 1)
+        if final == "K":
+            self.erase(number)
+        elif final in "Ca":
+            self.column, self.waiting = min(self.column + count, self.cols - 1), False
+        elif final == "D":
+            self.column, self.waiting = max(self.column - count, 0), False
+        elif final in "G`":
+            self.column, self.waiting = min(count, self.cols) - 1, False
+        elif final == "X":
+            self.clear(self.start, self.start + count)
+        elif self.start < self.length:
+            self.shift(count, insert=final == "@")
+
+    def erase(self, part: int) -> None:
+        row = self.row * self.cols
+        if part == 0:
+            self.clear(self.start, self.length)
+        elif part == 1:
+            self.clear(row, row + self.column + 1)
+        elif part == 2:
+            self.clear(row, self.length)
+
+    def clear(self, start: int, end: int) -> None:
+        """Blank cells; at the end of the line they are gone instead."""
+        length = self.length
+        self.part(start)
+        self.part(end)
+        for cell in range(start, min(end, length)):
+            self.line[cell] = " "
+            if end >= length:
+                del self.line[cell]
+
+    def part(self, cell: int) -> None:
+        if self.line.get(cell) == "":
+            self.split(cell)
+
+    def shift(self, count: int, *, insert: bool) -> None:
+        start, length = self.start, self.length
+        self.part(start)
+        if not insert:
+            self.part(start + count)
+        cells = [self.line[cell] for cell in range(length)]
+        end = max((self.row + 1) * self.cols, length)
+        if insert:
+            cells[start:start] = [" "] * min(count, self.cols)
+        else:
+            del cells[start : start + count]
+        self.line = dict(enumerate(cells))
+        self.part(end)
+        self.line = {cell: self.line[cell] for cell in range(min(len(cells), end))}
+
+
+SEQUENCES = st.builds(
+    "\x1b[{}{}{}".format,
+    st.sampled_from(["", "", "", "?", ">", " "]),
+    st.one_of(
+        st.sampled_from(["", "1", "2", "3", "7", "1;2", "1049", "47", "1;1047", "38:5:1"]),
+        st.integers(0, 10**40).map(str),
+    ),
+    st.sampled_from("@ABCDEFGHIJKKKLMPSTXZ`abdefhlmnru\r\n"),
+)
+ESCAPES = st.sampled_from("DEM78c(B)=>N[]PX^_\\ \x18\x07").map("\x1b{}".format)
+STRINGS = st.sampled_from(["\x1b]0;t\x07", "\x1b]8;;u\x1b\\", "\x1bPq\x1b\\", "\x1b_\x07a\x1b\\"])
+TEXT = st.text("ab c漢é\u0301\ufeff\t\u009b\x00", max_size=12)
+CONTROLS = st.sampled_from(["\n", "\r\n", "\r", "\r\r\n", "\b", "\b\b\b", "\v", "\x7f", "\x18"])
+STREAMS = st.lists(
+    st.one_of(
+        st.one_of(TEXT, CONTROLS, SEQUENCES, ESCAPES, STRINGS).map(str.encode),
+        st.binary(max_size=4),
+    ),
+    max_size=40,
+).map(b"".join)
+
+
+@settings(max_examples=400)
+@given(data=STREAMS, cols=st.sampled_from((1, 2, 3, 4, 7, 10, 20, 80)))
+def test_the_fast_way_and_the_slow_way_read_the_same(data: bytes, cols: int) -> None:
+    """
+    The transcript gives what a plain state machine gives, for streams of every kind.
+    """
+    fast, slow = Transcript(cols=cols), Slow(cols)
+
+    text = fast.feed(data) + fast.pending
+
+    assert text == slow.read(data)
+    assert (fast.alternate, fast.drawn) == (slow.alternate, slow.drawn)

@@ -1,0 +1,196 @@
+"""The limits of CONTRIBUTING.md that no linter knows.
+
+The checks take the root of the repository, so that each can be shown to fail on a small
+planted tree.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+FUNCTION_LINES = 50
+FILE_LINES = 400
+SLEEPS = frozenset({"time.sleep", "asyncio.sleep"})
+CATCH_ALLS = frozenset({"Exception", "BaseException"})
+
+
+def sources(folder: Path) -> Iterator[tuple[str, ast.Module]]:
+    """Parse every Python file below *folder*; the name is for the message."""
+    for path in sorted(folder.rglob("*.py")):
+        yield path.relative_to(folder.parent).as_posix(), ast.parse(path.read_bytes())
+
+
+def each_node(folder: Path) -> Iterator[tuple[str, ast.AST]]:
+    """Yield every node of every file below *folder*."""
+    return ((name, node) for name, tree in sources(folder) for node in ast.walk(tree))
+
+
+def long_files(root: Path) -> list[str]:
+    """Find files in src that should be two."""
+    found = []
+    for path in sorted((root / "src").rglob("*.py")):
+        count = len(path.read_bytes().splitlines())
+        if count > FILE_LINES:
+            found.append(f"{path.relative_to(root)}: {count} lines")
+    return found
+
+
+def long_functions(root: Path) -> list[str]:
+    """Find functions in src that do not fit in the eye; decorators and docstring count."""
+    found = []
+    for name, node in each_node(root / "src"):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+        count = (node.end_lineno or first) - first + 1
+        if count > FUNCTION_LINES:
+            found.append(f"{name}:{first}: {node.name} has {count} lines")
+    return found
+
+
+def full_names(tree: ast.AST) -> dict[str, str]:
+    """Map the names a file imports to what they stand for: `nap` to `time.sleep`."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {each.asname or each.name: each.name for each in node.names}
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+    return names
+
+
+def sleeps(root: Path) -> list[str]:
+    """Find tests that wait for time to pass, by whatever name they call it."""
+    found = []
+    for name, tree in sources(root / "tests"):
+        names = full_names(tree)
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Name | ast.Attribute):
+                continue
+            first, dot, rest = ast.unparse(node).partition(".")
+            if names.get(first, first) + dot + rest in SLEEPS:
+                found.append(f"{name}:{node.lineno}: wait for a sign, not for time")
+    return found
+
+
+def catches_all(handler: ast.ExceptHandler) -> bool:
+    """Recognise `except:`, `except Exception:` and tuples that contain it."""
+    caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(each is None or ast.unparse(each) in CATCH_ALLS for each in caught)
+
+
+def does_nothing(body: list[ast.stmt]) -> bool:
+    """Recognise a body of `pass`, `...`, `continue` or a string."""
+    return all(
+        isinstance(each, ast.Pass | ast.Continue)
+        or (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+        for each in body
+    )
+
+
+def is_blanket_suppress(node: ast.AST) -> bool:
+    """Recognise `suppress(Exception)`, which is the same in other words."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] == "suppress"
+        and any(ast.unparse(each) in CATCH_ALLS for each in node.args)
+    )
+
+
+def swallowed_errors(root: Path) -> list[str]:
+    """Find places in src where an error of any kind vanishes."""
+    found = []
+    for name, node in each_node(root / "src"):
+        if is_blanket_suppress(node):
+            found.append(f"{name}: suppresses everything")
+        if not isinstance(node, ast.ExceptHandler):
+            continue
+        if node.type is None:
+            found.append(f"{name}:{node.lineno}: bare except")
+        elif catches_all(node) and does_nothing(node.body):
+            found.append(f"{name}:{node.lineno}: catches everything and says nothing")
+    return found
+
+
+Check = Callable[[Path], list[str]]
+CHECKS: tuple[Check, ...] = (long_files, long_functions, sleeps, swallowed_errors)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_repository_keeps_its_style(check: Check) -> None:
+    """
+    Our own files break none of the rules.
+    """
+    assert check(ROOT) == []
+
+
+def function(lines: int) -> str:
+    """Write a function of that many lines."""
+    return "def f():\n" + "    x = 1\n" * (lines - 1)
+
+
+def catching(what: str, body: str) -> str:
+    """Write a handler with that head and body."""
+    return f"for x in y:\n    try:\n        f()\n    except{what}:\n        {body}\n"
+
+
+def plant(root: Path, name: str, text: str) -> Path:
+    """Write one file of a small repository."""
+    path = root / name
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return root
+
+
+BREACHES: dict[str, tuple[Check, str, str]] = {
+    "long file": (long_files, "src/p/a.py", "x = 1\n" * 401),
+    "long function": (long_functions, "src/p/a.py", function(51)),
+    "long method": (long_functions, "src/p/a.py", "class A:\n  async " + function(51)),
+    "long by decorator": (long_functions, "src/p/a.py", "@d\n" + function(50)),
+    "sleep": (sleeps, "tests/host/a.py", "import time\ntime.sleep(1)"),
+    "sleep by name": (sleeps, "tests/a.py", "from time import sleep as nap\nnap(1)"),
+    "sleep of asyncio": (sleeps, "tests/a.py", "import asyncio as aio\nawait aio.sleep(1)"),
+    "sleep handed on": (sleeps, "tests/a.py", "import time\nretry(wait=time.sleep)"),
+    "bare except": (swallowed_errors, "src/p/a.py", catching("", "raise")),
+    "pass": (swallowed_errors, "src/p/a.py", catching(" Exception", "pass")),
+    "dots": (swallowed_errors, "src/p/a.py", catching(" BaseException as e", "...")),
+    "continue": (swallowed_errors, "src/p/a.py", catching(" (OSError, Exception)", "continue")),
+    "suppress": (swallowed_errors, "src/p/a.py", "with contextlib.suppress(Exception): f()"),
+}
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_a_planted_breach_is_found(name: str, tmp_path: Path) -> None:
+    """
+    Each rule has been seen to fail; otherwise it would prove nothing.
+    """
+    check, path, text = BREACHES[name]
+
+    assert check(plant(tmp_path, path, text))
+
+
+SOUND: dict[str, tuple[Check, str, str]] = {
+    "full file": (long_files, "src/p/a.py", "x = 1\n" * 400),
+    "full function": (long_functions, "src/p/a.py", function(50)),
+    "program that sleeps": (sleeps, "tests/a.py", 'spawn(["sleep", "60"])  # time.sleep'),
+    "sleep of another": (sleeps, "tests/a.py", "from p import sleep\nsleep(1)\nfake.sleep(2)"),
+    "narrow pass": (swallowed_errors, "src/p/a.py", catching(" OSError", "pass")),
+    "wide but told": (swallowed_errors, "src/p/a.py", catching(" Exception", "log(x)")),
+    "narrow suppress": (swallowed_errors, "src/p/a.py", "with suppress(OSError): f()"),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_allowed_passes(name: str, tmp_path: Path) -> None:
+    """
+    The rules let through what they are meant to let through.
+    """
+    check, path, text = SOUND[name]
+
+    assert check(plant(tmp_path, path, text)) == []
