@@ -112,7 +112,7 @@ PROGRAMS: Final = {
             "--graph",
             "--color",
             "--stat",
-            "--format=%h %d %s (%an)",
+            "--format=%C(yellow)%h%C(auto)%d%C(reset) %s (%an)",
         ],
         steps=[],
         end=None,

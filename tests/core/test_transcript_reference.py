@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent_pty.core.transcript import Transcript
 
-ENDING = "ABEFHLMSTdefru"
+ENDING = "EFHLMSTdefru"
 KEEPING = "IZb"
 EDITING = "@CDGKPX`a"
 
@@ -26,6 +26,7 @@ class Slow:
         self.state, self.parameters = "text", ""
 
     def read(self, data: bytes) -> bytes:
+        """Read a whole stream."""
         decoder = codecs.getincrementaldecoder("utf-8")("replace")
         for byte in data:
             for character in decoder.decode(bytes([byte])):
@@ -33,9 +34,11 @@ class Slow:
         return (self.done + self.shown()).encode()
 
     def shown(self) -> str:
+        """The unfinished line."""
         return "".join(self.line[cell] for cell in sorted(self.line)).replace("\0", "")
 
     def step(self, character: str) -> None:
+        """Take one character in whatever state the stream is in."""
         if character == "\x1b":
             self.state, self.parameters = "escape", ""
         elif self.state in {"osc", "string"}:
@@ -48,6 +51,7 @@ class Slow:
             self.sequence(character)
 
     def sequence(self, character: str) -> None:
+        """Take one printable character inside an escape sequence."""
         if self.state == "escape" and character in "[]PX^_":
             self.state = {"[": "csi", "]": "osc"}.get(character, "string")
         elif self.state == "csi" and character < "@":
@@ -62,6 +66,7 @@ class Slow:
                 self.control(character)
 
     def escape(self, character: str) -> None:
+        """Obey a two-byte escape."""
         if character in "DE":
             self.write("\n")
         elif character in "M8c":
@@ -69,48 +74,69 @@ class Slow:
             self.alternate = self.alternate and character != "c"
 
     def control(self, final: str) -> None:
+        """Obey a control sequence."""
         numbers = self.parameters.removeprefix("?")
         if len(numbers) > 32 or set(numbers) - set("0123456789;"):
             return
         if self.parameters.startswith("?"):
-            if final in "hl" and {"47", "1047", "1049"} & set(numbers.split(";")):
-                self.drawn += self.alternate != (final == "h")
-                self.alternate = final == "h"
+            self.switch(numbers, final)
             return
         number = min(int(numbers.split(";")[0] or 0), 65535)
-        if final == "J":
-            self.drawn += 1
-            if self.alternate:
-                return
-            if number < 2:
-                self.erase(number)
-            else:
-                self.leave()
-        elif final in ENDING:
-            self.draw()
-        elif final in KEEPING:
-            self.drawn += 1
-        elif final in EDITING and not self.alternate:
+        if final in EDITING and not self.alternate:
             self.edit(final, number)
+        elif final in ENDING + KEEPING + "ABJ":
+            self.drawn += 1
+            if not self.alternate:
+                self.reach(final, number)
+
+    def switch(self, numbers: str, final: str) -> None:
+        """Go to the alternate screen or back."""
+        if final in "hl" and {"47", "1047", "1049"} & set(numbers.split(";")):
+            self.drawn += self.alternate != (final == "h")
+            self.alternate = final == "h"
+
+    def reach(self, final: str, number: int) -> None:
+        """Obey a control sequence that reaches outside the line."""
+        if final == "J" and number == 0:
+            self.clear(self.start, max(self.length, self.start))
+        elif final == "J" and number == 1:
+            self.erase(1)
+        elif final in "AB":
+            self.climb(-max(number, 1) if final == "A" else max(number, 1))
+        elif final not in KEEPING:
+            self.leave()
+
+    def climb(self, rows: int) -> None:
+        """Go to another row of this line, or leave it."""
+        if self.row + rows >= 0 and (self.row + rows) * self.cols < self.length:
+            self.row, self.waiting = self.row + rows, False
+        else:
+            self.leave()
 
     def draw(self) -> None:
+        """Count a control that reaches outside the line, and leave the line."""
         self.drawn += 1
         if not self.alternate:
             self.leave()
 
     def leave(self) -> None:
+        """End a line that has text."""
         if self.shown():
             self.done += self.shown() + "\n"
         self.fresh()
 
     def fresh(self) -> None:
+        """Begin a line."""
         self.line = {}
         self.row, self.column, self.waiting = 0, 0, False
 
     def write(self, character: str) -> None:
+        """Take one character outside of sequences."""
         if self.alternate:
             return
-        if character in "\n\v\f":
+        if character in "\n\v\f" and (self.row + 1) * self.cols < self.length:
+            self.row, self.column, self.waiting = self.row + 1, 0, False
+        elif character in "\n\v\f":
             self.done += self.shown() + "\n"
             self.fresh()
         elif character == "\r":
@@ -129,9 +155,11 @@ class Slow:
 
     @property
     def length(self) -> int:
+        """The number of cells."""
         return max(self.line, default=-1) + 1
 
     def place(self, character: str, width: int) -> None:
+        """Put a character at the cursor and wrap if the row is full."""
         if self.waiting:
             self.row, self.column, self.waiting = self.row + 1, 0, False
         start = self.start
@@ -140,7 +168,6 @@ class Slow:
         for cell in range(start, start + width):
             self.split(cell)
             self.line[cell] = character if cell == start else ""
-            # Whatever was split by the last cell lies right of it.
         self.column += width
         if self.column == self.cols:
             self.column, self.waiting = self.cols - 1, True
@@ -157,6 +184,7 @@ class Slow:
                 self.line[part] = " "
 
     def print(self, character: str) -> None:
+        """Print a character with its width."""
         if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
             self.mark(character)
             return
@@ -166,17 +194,19 @@ class Slow:
         self.place(character, 1 + wide)
 
     def mark(self, character: str) -> None:
+        """Add a character without width to the one before."""
         for cell in range(self.length, self.start):
             self.line[cell] = " "
         cell = self.start - 1
         while cell > 0 and self.line[cell] == "":
             cell -= 1
-        if cell < 0 or len(self.line[cell]) >= 32:
+        if cell < 0 or len(self.line[cell]) >= 8:
             self.place(character, 1)
         else:
             self.line[cell] += character
 
     def tab(self) -> None:
+        """Go to the next stop; keep the tab at the end of the line."""
         stop = min(self.column // 8 * 8 + 8, self.cols - 1)
         width = 0 if self.waiting else stop - self.column
         if self.start < self.length:
@@ -187,6 +217,7 @@ class Slow:
             self.mark("\t")
 
     def edit(self, final: str, number: int) -> None:
+        """Obey a control sequence that edits the line."""
         count = max(number, 1)
         if final == "K":
             self.erase(number)
@@ -197,47 +228,54 @@ class Slow:
         elif final in "G`":
             self.column, self.waiting = min(count, self.cols) - 1, False
         elif final == "X":
-            self.clear(self.start, self.start + count)
+            self.clear(self.start, min(self.start + count, self.row_end))
         elif self.start < self.length:
             self.shift(count, insert=final == "@")
 
+    @property
+    def row_end(self) -> int:
+        """The first cell of the next row."""
+        return (self.row + 1) * self.cols
+
     def erase(self, part: int) -> None:
+        """Erase right, left or all of the row."""
         row = self.row * self.cols
         if part == 0:
-            self.clear(self.start, self.length)
+            self.clear(self.start, self.row_end)
         elif part == 1:
             self.clear(row, row + self.column + 1)
         elif part == 2:
-            self.clear(row, self.length)
+            self.clear(row, self.row_end)
 
     def clear(self, start: int, end: int) -> None:
-        """Blank cells; at the end of the line they are gone instead."""
-        length = self.length
+        """Blank cells; at the end of the line they are gone instead, with blank rows below."""
         self.part(start)
         self.part(end)
-        for cell in range(start, min(end, length)):
+        below = [self.line[cell] for cell in range(end, self.length)]
+        gone = not below or (end % self.cols == 0 and set("".join(below)) <= {" "})
+        for cell in range(start, self.length if gone else end):
             self.line[cell] = " "
-            if end >= length:
-                del self.line[cell]
+        if gone:
+            self.line = {cell: text for cell, text in self.line.items() if cell < start}
 
     def part(self, cell: int) -> None:
+        """Blank what lies across the left edge of a cell."""
         if self.line.get(cell) == "":
             self.split(cell)
 
     def shift(self, count: int, *, insert: bool) -> None:
-        start, length = self.start, self.length
+        """Delete or insert cells within the row; a row above others keeps its length."""
+        start, end = self.start, self.row_end
+        count = min(count, end - start)
         self.part(start)
-        if not insert:
-            self.part(start + count)
-        cells = [self.line[cell] for cell in range(length)]
-        end = max((self.row + 1) * self.cols, length)
-        if insert:
-            cells[start:start] = [" "] * min(count, self.cols)
-        else:
-            del cells[start : start + count]
-        self.line = dict(enumerate(cells))
-        self.part(end)
-        self.line = {cell: self.line[cell] for cell in range(min(len(cells), end))}
+        self.part(end - count if insert else start + count)
+        row = [self.line.get(cell) for cell in range(start, end)]
+        fill = " " if insert or self.length > end else None
+        row = [fill] * count + row[: len(row) - count] if insert else row[count:] + [fill] * count
+        for cell, text in zip(range(start, end), row, strict=True):
+            self.line.pop(cell, None)
+            if text is not None:
+                self.line[cell] = text
 
 
 SEQUENCES = st.builds(

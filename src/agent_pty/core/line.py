@@ -88,6 +88,24 @@ class Line(Struct, array_like=True):
         if not (self.untouched and final == b"K" and number == 0):
             _EDITS[final](self._edit(), number)
 
+    def erase_below(self) -> None:
+        """Erase everything from the cursor on."""
+        if not self.untouched:
+            self._edit().erase_below()
+
+    def vertical(self, rows: int) -> bool:
+        """Go down or, if negative, up within a wrapped line; say no if it has no such row."""
+        if self.plain or self.editor is not None:
+            return self._edit().vertical(rows)
+        return False
+
+    def line_feed(self) -> bool:
+        """Go to the start of the next row of a wrapped line; say no at its end."""
+        if self.editor is None or not self.editor.vertical(1):
+            return False
+        self.editor.carriage_return()
+        return True
+
     def finish(self) -> bytes:
         """Take the line with all that was pushed out of it, and begin an empty one."""
         text = self.spill() + self.text
@@ -118,9 +136,10 @@ class Line(Struct, array_like=True):
         if self.editor is not None:
             return self.editor
         self.editor = LineEditor(self.cols)
-        self.editor.write(self.plain.decode())
-        self.plain.clear()
-        self._cut_editor(self.editor)
+        if self.plain:
+            self.editor.write(self.plain.decode())
+            self.plain.clear()
+            self._cut_editor(self.editor)
         if self.returned:
             self.editor.carriage_return()
             self.returned = False

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 _MORE = ""  # the cell belongs to the wide character or tab before it
 _GAP = "\0"  # the last cell of a row, left free because a wide character did not fit
-_MARKS = 32  # code points in one cell; more take a cell of their own, so that a line is bounded
+_MARKS = 8  # code points in one cell; more take a cell of their own, so that a line is bounded
 _TAB = 8
 
 
@@ -68,41 +68,57 @@ class LineEditor(Struct, array_like=True):
         self.carriage_return()
         self.at += min(max(number, 1), self.cols) - 1
 
+    def vertical(self, rows: int) -> bool:
+        """Go down, or up if negative; stay and say no where the line has no such row."""
+        target = self.at - self.full + rows * self.cols
+        if target < 0 or target - target % self.cols >= len(self.cells):
+            return False
+        self.at, self.full = target, False
+        return True
+
     def erase(self, part: int) -> None:
-        """Erase right of the cursor (0), left of it (1) or the whole screen row (2)."""
+        """Erase the screen row right of the cursor (0), left of it (1) or whole (2)."""
         # A cursor that waits to wrap erases nothing to its right. Some terminals erase the last
         # character then, and the output of `grep --color` loses one; here the text is the truth.
+        end = self._row_end()
         if part == 0:
-            self._clear(self.at, len(self.cells))
-        elif part in {1, 2}:
-            last = self.at - self.full
-            row = last - last % self.cols
-            self._clear(row, len(self.cells) if part == 2 else last + 1)  # noqa: PLR2004
+            self._clear(self.at, end)
+        elif part == 1:
+            self._clear(end - self.cols, self.at - self.full + 1)
+        elif part == 2:  # noqa: PLR2004
+            self._clear(end - self.cols, end)
+
+    def erase_below(self) -> None:
+        """Erase everything from the cursor on."""
+        self._clear(self.at, len(self.cells))
 
     def blank(self, count: int) -> None:
         """Erase *count* cells from the cursor on."""
-        self._clear(self.at, self.at + max(count, 1))
+        self._clear(self.at, min(self.at + max(count, 1), self._row_end()))
 
     def delete(self, count: int) -> None:
-        """Take out *count* cells at the cursor; the rest moves left."""
-        end = self.at + max(count, 1)
+        """Take out *count* cells at the cursor; the rest of the screen row moves left."""
+        row_end = self._row_end()
+        end = min(self.at + max(count, 1), row_end)
         self._part(self.at)
         self._part(end)
+        if row_end < len(self.cells):
+            self.cells[row_end:row_end] = [" "] * (end - self.at)
         del self.cells[self.at : end]
 
     def insert(self, count: int) -> None:
         """Put *count* blanks at the cursor; the rest moves right and out of the screen row."""
-        length = len(self.cells)
-        if self.at >= length:
+        if self.at >= len(self.cells):
             return
+        row_end = self._row_end()
+        blanks = min(max(count, 1), row_end - self.at)
         self._part(self.at)
-        row_end = self.at - self.at % self.cols + self.cols
-        self.cells[self.at : self.at] = [" "] * min(max(count, 1), self.cols)
-        self._part(max(row_end, length))
-        del self.cells[max(row_end, length) :]
+        self._part(row_end - blanks)
+        del self.cells[row_end - blanks : row_end]
+        self.cells[self.at : self.at] = [" "] * blanks
 
     def cut(self, count: int) -> str:
-        """Give away the first *count* cells, which must lie left of the cursor's row."""
+        """Give away the first *count* cells, whole rows before the cursor."""
         head = "".join(self.cells[:count]).replace(_GAP, "")
         del self.cells[:count]
         self.at -= count
@@ -112,6 +128,11 @@ class LineEditor(Struct, array_like=True):
         """Give up waiting to wrap: the cursor is on the last cell of its row."""
         self.at -= self.full
         self.full = False
+
+    def _row_end(self) -> int:
+        """Find the first cell behind the screen row of the cursor."""
+        last = self.at - self.full
+        return last - last % self.cols + self.cols
 
     def _put(self, character: str) -> None:
         if character == "\t":
@@ -147,6 +168,7 @@ class LineEditor(Struct, array_like=True):
             self.cells[cell] += mark
 
     def _store(self, cells: list[str]) -> None:
+        """Write one or more cells at the cursor."""
         self._pad()
         end = self.at + len(cells)
         self._part(self.at)
@@ -158,11 +180,14 @@ class LineEditor(Struct, array_like=True):
     def _clear(self, start: int, end: int) -> None:
         """Erase cells; what was erased at the end of the line is no text, not even blanks."""
         self._part(start)
+        self._part(end)
+        # readline forces a wrap with a blank, then goes back and ends the line in the row above.
+        if end % self.cols == 0 and not "".join(self.cells[end:]).strip(" "):
+            end = len(self.cells)
         if end >= len(self.cells):
             del self.cells[start:]
-            return
-        self._part(end)
-        self.cells[start:end] = [" "] * (end - start)
+        else:
+            self.cells[start:end] = [" "] * (end - start)
 
     def _pad(self) -> None:
         """Fill up to a cursor that was moved beyond the text."""

@@ -5,7 +5,8 @@ Text without editing controls passes in a few operations on whole chunks; only a
 edited is looked at piece by piece.
 
 On the primary screen a control that leaves the line (cursor addressing, clear screen, scrolling)
-ends it as a line feed would, unless it is empty. Text on the alternate screen is left out.
+ends it as a line feed would, unless it is empty. Going up and down between the screen rows of one
+wrapped line does not leave it: readline does so. Text on the alternate screen is left out.
 """
 
 import re
@@ -26,10 +27,6 @@ _LF, _CR, _BS, _ESC = b"\n\r\b\x1b"
 # Of private modes only the alternate screen's reach this file.
 _LEAVE_ALTERNATE = re.compile(rb"\x1b(?:c|\[\?[0-9;]*l)")
 _DRAWING = re.compile(rb"\x1b(?:[^\[]|\[[0-9;]*[ABEFHIJLMSTZbdefru])")
-# Repeat and tabulation stay in the line, but what they do to it is left to the screen.
-_STAYING = {b"I", b"Z", b"b"}
-
-_ERASES_LINE = {0, 1}  # erase below and above; the whole screen is left instead
 
 _Saved = tuple[EscapeFilter, Line, Observation, int, int, bool]
 
@@ -161,9 +158,10 @@ class Transcript:
             token = match[0]
             first = token[0]
             if first == _LF:
-                committed += (line.finish(), b"\n")
-                return match.end()
-            if first == _ESC:
+                if not line.line_feed():
+                    committed += (line.finish(), b"\n")
+                    return match.end()
+            elif first == _ESC:
                 self._obey(token, committed)
                 if self._alternate:
                     return match.end()
@@ -183,19 +181,35 @@ class Transcript:
         elif sequence.startswith(b"\x1b[") and edits_line(final):
             self._line.control(final, _number(sequence))
         else:
-            self._drawn += 1
             self._draw(sequence, final, committed)
 
     def _draw(self, sequence: bytes, final: bytes, committed: list[bytes]) -> None:
         """Do to the line what a control that reaches outside does to it."""
-        if final == b"J" and _number(sequence) in _ERASES_LINE:
-            self._line.control(b"K", _number(sequence))
-        elif final in _STAYING:
-            return
-        elif self._line.empty:
-            self._line.restart()
-        else:
-            committed += (self._line.finish(), b"\n")
+        self._drawn += 1
+        if not self._stays(sequence, final):
+            if self._line.empty:
+                self._line.restart()
+            else:
+                committed += (self._line.finish(), b"\n")
+
+    def _stays(self, sequence: bytes, final: bytes) -> bool:
+        """Obey a control that reaches outside the line as far as it concerns the line itself."""
+        number = _number(sequence) if sequence.startswith(b"\x1b[") else 0
+        match final:
+            case b"I" | b"Z" | b"b":  # what these do to the line is left to the screen
+                return True
+            case b"J" if number == 0:
+                self._line.erase_below()
+                return True
+            case b"J" if number == 1:
+                self._line.control(b"K", 1)
+                return True
+            case b"A":
+                return self._line.vertical(-max(number, 1))
+            case b"B":
+                return self._line.vertical(max(number, 1))
+            case _:
+                return False
 
     def _skip(self, text: bytes, at: int) -> int:
         """Leave out what is drawn on the alternate screen; say how far it went."""

@@ -7,9 +7,9 @@ imported: parsing its complete declarations takes 250 ms.
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from agent_pty.emulator.compiled import ffi as _compiled
@@ -23,7 +23,7 @@ def _library() -> str:
     if spec is None or spec.origin is None:
         raise ImportError("pyghostty is not installed; it brings the terminal library")
     suffix = "dylib" if sys.platform == "darwin" else "so"
-    return str(Path(spec.origin).parent / "_lib" / f"libghostty-vt.{suffix}")
+    return os.path.join(os.path.dirname(spec.origin), "_lib", f"libghostty-vt.{suffix}")
 
 
 lib: Any = ffi.dlopen(_library())

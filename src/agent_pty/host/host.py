@@ -14,12 +14,12 @@ import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
-from agent_pty.host import proc, road, tree, tty
+from agent_pty.host import road, tree, tty
 from agent_pty.host.session import Session
 from agent_pty.host.stream import Stream
 from agent_pty.keeper.channel import ChannelClosed, Message
 from agent_pty.keeper.link import KeeperLink
-from agent_pty.ops.model import Described, Ending, Process, Spec
+from agent_pty.ops.model import Described, Ending, HostReport, Process, Spec
 from agent_pty.ops.op import failure
 from agent_pty.store import atomic
 from agent_pty.store.ledger import Ledger
@@ -152,8 +152,9 @@ class Host:
         await asyncio.shield(self._opening(session))
         return self._find(session).describe()
 
-    async def _describe(self) -> list[Described]:
-        return [session.describe() for session in self._sessions.values()]
+    async def _describe(self) -> HostReport:
+        sessions = [session.describe() for session in self._sessions.values()]
+        return HostReport(pid=os.getpid(), sessions=sessions)
 
     async def _kill(self, session: str) -> Any:
         return await self._find(session).kill()
@@ -161,7 +162,7 @@ class Host:
     async def _kill_all(self) -> list[Process]:
         """End every tree at once: one reading of the process table serves all. Return survivors."""
         felled = await tree.fell([session.root for session in self._sessions.values()])
-        return [proc.described(entry) for entry in felled.survivors]
+        return felled.survivors
 
     async def _forget(self, session: str) -> None:
         """Free a session and its files."""

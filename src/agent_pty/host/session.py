@@ -8,6 +8,8 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
 from agent_pty.host import proc, reading, tree, tty
@@ -266,8 +268,8 @@ class Session:
         await self._exit_known()
         ending = self.ending or Ending()
         return Killed(
-            ended=[proc.described(entry) for entry in felled.ended],
-            survivors=[proc.described(entry) for entry in felled.survivors],
+            ended=felled.ended,
+            survivors=felled.survivors,
             exit_code=ending.code,
             signal=ending.signal,
         )
@@ -288,19 +290,9 @@ class Session:
         rows, cols = self.stream.emulator.rows, self.stream.emulator.cols
         now = time.monotonic()
         return Described(
-            spec=Spec(
-                instance=self.spec.instance,
-                name=self.spec.name,
-                argv=self.spec.argv,
-                workspace=self.spec.workspace,
-                env_names=self.spec.env_names,
-                rows=rows,
-                cols=cols,
-                started_at=self.spec.started_at,
-                title=self.spec.title,
-                isolate=self.spec.isolate,
-            ),
+            spec=msgspec.structs.replace(self.spec, rows=rows, cols=cols),
             pid=self.root.pid,
+            birth=self.root.birth,
             state=self.state,
             ending=self.ending,
             cursor=self.stream.cursor,

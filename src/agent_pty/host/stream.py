@@ -15,6 +15,7 @@ import msgspec
 
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
+from agent_pty.errors import Busy
 from agent_pty.store import atomic
 from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
 from agent_pty.store.textlog import Marks, TextLog
@@ -159,19 +160,19 @@ class Stream:
 
     def checkpoint(self) -> None:
         """Save what was understood; if the disk is full, go on and have less to recover from."""
-        saved = Checkpoint(
-            version=_VERSION,
-            raw=self._ring.written,
-            emulator=self.emulator.snapshot(),
-            transcript=self.transcript.state(),
-            marks=self.log.marks(),
-        )
-        self._checkpoint_raw = saved.raw
+        self._checkpoint_raw = self._ring.written
         try:
+            saved = Checkpoint(
+                version=_VERSION,
+                raw=self._ring.written,
+                emulator=self.emulator.snapshot(),
+                transcript=self.transcript.state(),
+                marks=self.log.marks(),
+            )
             atomic.replace(
                 _checkpoint_path(self._directory), msgspec.msgpack.encode(saved), durable=False
             )
-        except OSError:
+        except (OSError, Busy):  # Busy: within an escape sequence of more than a megabyte
             return
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from agent_pty.host import proc
 from agent_pty.host.proc import Entry
+from agent_pty.ops.model import Process
 
 MARK = "AGENT_PTY_INSTANCE"
 _GRACE = 0.25
@@ -39,8 +40,8 @@ class Root:
 class Felled:
     """What became of a tree."""
 
-    ended: list[Entry]
-    survivors: list[Entry]
+    ended: list[Process]
+    survivors: list[Process]
 
 
 def members(roots: Sequence[Root]) -> list[Entry]:
@@ -119,21 +120,26 @@ async def fell(roots: Sequence[Root]) -> Felled:
     """End whole trees: ask, wait a little, then freeze and kill until nothing is left."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _DEADLINE
-    seen = {(e.pid, e.birth): e for e in members(roots)}
+    first = members(roots)
+    # Described now: the dead have no command line.
+    seen = {(e.pid, e.birth): proc.described(e) for e in first}
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
-        for found in seen.values():
+        for found in first:
             send(found, number)
-    await gone(seen.values(), _GRACE)
+    await gone(first, _GRACE)
     left = members(roots)
     while left and loop.time() < deadline:
         left = _freeze(roots)
-        seen |= {(e.pid, e.birth): e for e in left}
+        seen |= {(e.pid, e.birth): proc.described(e) for e in left if (e.pid, e.birth) not in seen}
         for found in left:
             send(found, signal.SIGKILL)
         await gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
         left = members(roots)
     alive = {(e.pid, e.birth) for e in left}
-    return Felled(ended=[e for key, e in seen.items() if key not in alive], survivors=left)
+    return Felled(
+        ended=[process for key, process in seen.items() if key not in alive],
+        survivors=[proc.described(e) for e in left],
+    )
 
 
 def _freeze(roots: Sequence[Root]) -> list[Entry]:

@@ -24,8 +24,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 def main() -> None:
     """Become the keeper, or leave if there is one."""
     arguments = json.loads(sys.argv[1])
-    with_daemon = arguments.pop("daemon", False)
+    with_daemon, ready = arguments.pop("daemon", False), arguments.pop("ready")
     layout = Layout(**arguments)
+    os.set_inheritable(ready, False)
     if os.fork():
         os._exit(0)
     os.setsid()
@@ -41,7 +42,12 @@ def main() -> None:
     _raise_file_limit()
     warm.preload()
     if with_daemon:
-        warm.fork("daemon", {"layout": layout.to_wire()}, bury=[listener], keep=[])
+        warm.fork(
+            "daemon", {"layout": layout.to_wire(), "ready": ready}, bury=[listener], keep=[ready]
+        )
+    else:
+        os.write(ready, b"1")
+    os.close(ready)
     Keeper(layout, listener).run()
     os.unlink(layout.keeper_socket)
 

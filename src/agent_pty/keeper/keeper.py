@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent_pty import __version__
 from agent_pty.core.frame import Garbage
 from agent_pty.core.layout import Layout
 from agent_pty.keeper import warm
@@ -137,8 +138,11 @@ class Keeper:
 
         try:
             self._requests[body["do"]](peer, body, message.fds, reply)
-        except (KeyError, TypeError, OSError) as error:
+        except (KeyError, TypeError, ValueError, OSError) as error:
             reply(error=failure("keeper", error))
+        finally:
+            for fd in message.fds:
+                os.close(fd)
 
     def _post(self, peer: Peer, body: dict[str, Any], fds: list[int] | None = None) -> None:
         try:
@@ -180,18 +184,19 @@ class Keeper:
             name: {"pid": held.pid, "birth": held.birth, "host": held.host, "ended": held.ended}
             for name, held in self._sessions.items()
         }
-        reply(pid=os.getpid(), hosts=self._hosts, sessions=sessions)
+        reply(pid=os.getpid(), version=__version__, hosts=self._hosts, sessions=sessions)
         if peer.role == "host":
             for late, fds in self._late.pop(peer.name, []):
                 self._post(peer, late, fds)
                 for fd in fds:
                     os.close(fd)
 
-    def _fork(self, _peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
+    def _fork(self, _peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
         role, name = body["role"], body.get("name", "")
         arguments = {"layout": self._layout.to_wire(), "name": name}
         if role != "host":
-            reply(pid=warm.fork(role, arguments, bury=[self], keep=[]))
+            (ready,) = fds
+            reply(pid=warm.fork(role, {**arguments, "ready": ready}, bury=[self], keep=fds))
             return
         # Bound before the fork: whoever gets this reply can connect at once.
         with listen(self._layout.host_socket(name)) as listener:
@@ -275,11 +280,13 @@ class Keeper:
 
     def _custody(self, peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
         (master,) = fds
-        if body["session"] in self._sessions:
-            os.close(master)
-        else:
+        if body["session"] not in self._sessions:
             self._sessions[body["session"]] = Held(
-                master=master, pid=body["pid"], birth=body["birth"], ours=False, host=peer.name
+                master=os.dup(master),
+                pid=body["pid"],
+                birth=body["birth"],
+                ours=False,
+                host=peer.name,
             )
         self._hosts.setdefault(peer.name, body["host_pid"])
         reply()

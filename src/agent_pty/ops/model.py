@@ -131,10 +131,18 @@ class Described(Struct, frozen=True, kw_only=True):
 
     spec: Spec
     pid: int
+    birth: float | None
     state: State
     ending: Ending | None
     cursor: int
     quiet_ms: int
+
+
+class HostReport(Struct, frozen=True, kw_only=True):
+    """A host's word on itself."""
+
+    pid: int
+    sessions: list[Described]
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from agent_pty.errors import AgentPtyError, BadRequest, Internal
 
+# What client and daemon must agree on; a request may name it in `v`.
+PROTOCOL = 1
 # Requests above this are refused whole, whatever the transport.
 LARGEST_REQUEST = 8 * 1024 * 1024
 # Answers above this are paged by cursor.
 LARGEST_PAGE = 256 * 1024
 
+Cursor = Annotated[int, msgspec.Meta(ge=0)]
 Where = Literal["daemon", "session"]
 
 
@@ -53,6 +56,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     op: str
     id: str | None = None
     key: str | None = None
+    v: int | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

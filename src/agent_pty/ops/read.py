@@ -8,15 +8,15 @@ from msgspec import Meta
 
 from agent_pty.ops.context import Session
 from agent_pty.ops.model import Reading
-from agent_pty.ops.op import LARGEST_PAGE, Op, Request
+from agent_pty.ops.op import LARGEST_PAGE, Cursor, Op, Request
 
 
 class Read(Request, frozen=True, kw_only=True):
     """Read the transcript: exact output without escapes, from a cursor on."""
 
     id: Annotated[str, Meta(description="session to read")]
-    since: Annotated[int | None, Meta(ge=0, description="cursor of an earlier answer")] = None
-    tail: Annotated[int | None, Meta(ge=0, description="only the last N lines")] = None
+    since: Annotated[Cursor | None, Meta(description="cursor of an earlier answer")] = None
+    tail: Annotated[Cursor | None, Meta(description="only the last N lines")] = None
     max_bytes: Annotated[int, Meta(ge=1, description="at most this much text")] = LARGEST_PAGE
     grep: Annotated[str | None, Meta(description="only lines matching this RE2 pattern")] = None
 

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 from agent_pty.errors import BadRequest, from_wire
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
-from agent_pty.ops.op import Op, Request
+from agent_pty.ops.op import Cursor, Op, Request
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_CONDITIONS = 32
@@ -36,8 +36,8 @@ class Wait(Request, frozen=True, kw_only=True):
         default_factory=list
     )
     since: Annotated[
-        int | None,
-        Meta(ge=0, description="look at text from this cursor on, not since the last input"),
+        Cursor | None,
+        Meta(description="look at text from this cursor on, not since the last input"),
     ] = None
 
 

@@ -1,0 +1,1 @@
+"""The `agent-pty` command: for people in words, for agents in JSON."""

@@ -1,0 +1,112 @@
+"""Subcommands on the daemon itself."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from agent_pty.cli.command import Command, Invocation, argument
+from agent_pty.client.connection import connect
+from agent_pty.core.layout import Layout
+from agent_pty.errors import AgentPtyError, DaemonUnreachable
+from agent_pty.store import home
+from agent_pty.store.lock import Lock
+
+_LOG_DIR = argument("--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)")
+_KEEP = argument("--keep", action="store_true", help="leave every session for the next daemon")
+
+
+def _serve(call: Invocation) -> int:
+    from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms for nobody else
+
+    where = call.layout
+
+    def say() -> None:
+        sys.stdout.write(f"agent-pty listening on {where.socket}\n")
+        sys.stdout.flush()
+
+    run(where, on_listening=say)
+    return 0
+
+
+def status_of(where: Layout) -> dict[str, Any]:
+    """Return the contract's status object; that nothing runs is an answer, not a failure."""
+    status: dict[str, Any] = {
+        "socket": where.socket,
+        "running": False,
+        "session_count": 0,
+        "trace_path": None,
+        "error": None,
+        "pid": None,
+    }
+    try:
+        with connect(where, start=False) as connection:
+            return {**status, **connection.ask("status"), "running": True}
+    except AgentPtyError as error:
+        return {**status, "error": str(error)}
+
+
+def _status(call: Invocation) -> int:
+    status = status_of(call.layout)
+    if not status["running"]:
+        return call.show(status, f"agent-pty daemon not running: {status['error']}")
+    return call.show(status, f"agent-pty daemon running: {status['session_count']} session(s)")
+
+
+def stop_daemon(where: Layout, *, keep: bool) -> None:
+    """Stop the daemon and return when it is gone."""
+    with connect(where, start=False) as connection:
+        connection.ask("shutdown", keep=keep)
+        connection.until_closed()
+    # Its lock is free when its process has ended.
+    lock = Lock(where.daemon_lock)
+    lock.acquire(wait=True)
+    lock.release()
+
+
+def _stop(call: Invocation) -> int:
+    stop_daemon(call.layout, keep=call.options.keep)
+    return call.show({"stopped": True, "kept": call.options.keep}, "stopped")
+
+
+def _restart(call: Invocation) -> int:
+    where = call.layout
+    try:
+        stop_daemon(where, keep=call.options.keep)
+    except DaemonUnreachable:
+        sys.stderr.write("no daemon was running\n")
+    home.prepare(where)
+    connect(where).close()
+    status = status_of(where)
+    return call.show(status, f"restarted: {status['session_count']} session(s)")
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        name="serve",
+        run=_serve,
+        text="Run the daemon in the foreground until `stop`; other commands start one themselves.",
+        arguments=(_LOG_DIR,),
+        examples=["agent-pty serve --socket ~/.agent-pty.sock"],
+    ),
+    Command(
+        name="status",
+        op="status",
+        run=_status,
+        examples=["agent-pty status", "agent-pty status --json"],
+    ),
+    Command(
+        name="stop",
+        op="shutdown",
+        run=_stop,
+        arguments=(_KEEP,),
+        examples=["agent-pty stop", "agent-pty stop --keep"],
+    ),
+    Command(
+        name="restart",
+        run=_restart,
+        text="Stop the daemon and start it again, with --keep around all its sessions.",
+        arguments=(_KEEP,),
+        examples=["agent-pty restart --keep"],
+    ),
+)

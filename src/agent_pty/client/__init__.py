@@ -1,0 +1,1 @@
+"""The client: synchronous, standard library only, imports almost nothing."""

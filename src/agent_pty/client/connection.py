@@ -1,0 +1,80 @@
+"""Requests to the daemon: one JSON object out, one back."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+from typing import Any, Self
+
+from agent_pty.client.start import start_daemon
+from agent_pty.core.layout import Layout
+from agent_pty.errors import AgentPtyError, DaemonUnreachable, from_wire
+
+PROTOCOL = 1
+
+
+class Connection:
+    """An open connection; use it as a context manager. One request at a time."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(path)
+        except OSError as error:
+            self._socket.close()
+            raise DaemonUnreachable(f"connect to {path}: {error.strerror}", socket=path) from error
+        self._file = self._socket.makefile("rb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up; a wait that runs is cancelled by that."""
+        self._file.close()
+        self._socket.close()
+
+    def exchange(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return the whole envelope, of success or failure."""
+        line = json.dumps({**request, "v": PROTOCOL}, ensure_ascii=False).encode() + b"\n"
+        # Refused in the middle: the answer, if there is one, says why.
+        with contextlib.suppress(OSError):
+            self._socket.sendall(line)
+        answer = self._file.readline()
+        if not answer:
+            raise DaemonUnreachable("the daemon closed the connection without an answer")
+        envelope: dict[str, Any] = json.loads(answer)
+        return envelope
+
+    def ask(self, op: str, **fields: Any) -> Any:
+        """Return the content of the answer, or raise the error it carries."""
+        given = {name: value for name, value in fields.items() if value is not None}
+        envelope = self.exchange({"op": op, **given})
+        if envelope["ok"]:
+            return envelope["data"].get("data")
+        raise error_in(envelope)
+
+    def until_closed(self) -> None:
+        """Return when the daemon hangs up."""
+        while self._file.read(1 << 16):
+            pass
+
+
+def error_in(envelope: dict[str, Any]) -> AgentPtyError:
+    """Return the error that an envelope carries."""
+    code, details = envelope.get("code", "error"), envelope.get("details") or {}
+    return from_wire(code, envelope["error"], details)
+
+
+def connect(layout: Layout, *, start: bool = True) -> Connection:
+    """Connect to the daemon of a home, and start it first if it is not there."""
+    try:
+        return Connection(layout.socket)
+    except DaemonUnreachable:
+        if not start:
+            raise
+    start_daemon(layout)
+    return Connection(layout.socket)

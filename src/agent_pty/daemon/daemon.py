@@ -1,0 +1,191 @@
+"""The wiring: one `handle` for every transport, and the daemon's own beginning and end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import time
+import traceback
+from typing import Any
+
+from agent_pty import __version__, ops
+from agent_pty.core.layout import Layout
+from agent_pty.daemon.custody import Custody
+from agent_pty.daemon.index import Index
+from agent_pty.daemon.keeping import Keeping
+from agent_pty.daemon.pool import Pool
+from agent_pty.daemon.registry import Registry
+from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
+from agent_pty.keeper.link import KeeperError
+from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
+from agent_pty.store.ledger import Ledger
+from agent_pty.transports.caller import Caller
+
+_STOP_SECONDS = 10.0
+
+
+class Daemon:
+    """Owns the registry; answers registry ops itself and routes session ops to hosts."""
+
+    def __init__(self, layout: Layout, *, isolated: bool) -> None:
+        self.layout = layout
+        self.stopping: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._started = time.time()
+        self._keeping = Keeping(layout, on_event=self._keeper_says, on_new=self._new_keeper)
+        self._pool = Pool(layout, self._keeping, isolated=isolated, on_death=self._host_died)
+        self._registry = Registry(layout, self._keeping, self._pool)
+        self._custody = Custody(layout, self._keeping, self._pool, self._registry)
+        self._ledger = Ledger(layout.key_ledger)
+        self._index = Index(layout.index)
+
+    async def start(self) -> None:
+        """Find the keeper and every session that is there."""
+        await self._custody.find_all()
+        self._index.check()
+        self._save_index()
+
+    def _keeper_says(self, body: dict[str, Any]) -> None:
+        if body["event"] == "ended":
+            self._registry.ended(body["session"])
+            self._save_index()
+        elif body["event"] == "host_ended":
+            self._custody.note_cause(body["host"], code=body["code"], signal=body["signal"])
+
+    async def _new_keeper(self) -> None:
+        await self._custody.keeper_replaced()
+
+    async def _host_died(self, host: str) -> None:
+        await self._custody.host_died(host)
+
+    # -- the road
+
+    async def handle(self, payload: bytes, caller: Caller) -> bytes:
+        """Answer one request, whatever transport brought it."""
+        del caller  # authorisation comes with the operator's endpoint
+        try:
+            head = decode_head(payload)
+            _check_version(head)
+            op = ops.find(head.op)
+            if op.where == "session":
+                return await self._forward(op, head, payload)
+            return await self._answer(op, payload)
+        except AgentPtyError as error:
+            return failure(error)
+        except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
+            traceback.print_exc(file=sys.stderr)
+            return failure(error)
+
+    async def _forward(self, op: Op, head: Head, payload: bytes) -> bytes:
+        if head.id is None:
+            raise BadRequest(f"invalid request: {op.name} needs the field `id`", field="id")
+        return await self._registry.forward(head.id, payload)
+
+    async def _answer(self, op: Op, payload: bytes) -> bytes:
+        request = decode(op, payload)
+        key = request.key if isinstance(request, Mutation) else None
+
+        async def act() -> bytes:
+            try:
+                answer = success(op, await op.handler(self, request))
+            except AgentPtyError as error:
+                return failure(error)
+            if op.mutates:
+                self._save_index()
+            return answer
+
+        return await self._ledger.once(key, payload, act)
+
+    # -- ops: what `ops.context.Registry` promises
+
+    async def create(self, **wanted: Any) -> Any:
+        """Start a session."""
+        return await self._registry.create(**wanted)
+
+    async def list(self) -> Any:
+        """List sessions."""
+        return await self._registry.list()
+
+    async def kill(self, name: str) -> Any:
+        """End a session."""
+        return await self._registry.kill(name)
+
+    async def rename(self, name: str, new_name: str) -> Any:
+        """Rename a session."""
+        return await self._registry.rename(name, new_name)
+
+    async def forward(self, name: str, payload: bytes) -> bytes:
+        """Ask a session's host."""
+        try:
+            return await self._registry.forward(name, payload)
+        except AgentPtyError as error:
+            return failure(error)
+
+    async def status(self) -> dict[str, Any]:
+        """Return facts about this daemon."""
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "protocol": PROTOCOL,
+            "socket": self.layout.socket,
+            "home": self.layout.home,
+            "log_dir": self.layout.log_dir,
+            "session_count": len(self._registry.records),
+            "keeper_pid": self._keeping.pid,
+            "hosts": [
+                {
+                    "name": link.name,
+                    "pid": link.pid,
+                    "responsive": link.responsive,
+                    "sessions": self._registry.load(link.name),
+                }
+                for link in self._pool.links
+            ],
+            "uptime_s": int(time.time() - self._started),
+        }
+
+    def shut_down(self, *, keep: bool) -> None:
+        """Begin to stop; the answer to this request still goes out."""
+        if not self.stopping.done():
+            self.stopping.set_result(keep)
+
+    # -- the end
+
+    def _save_index(self) -> None:
+        self._index.save(lambda: [self._registry.info(r) for r in self._registry.records])
+
+    async def close(self, *, keep: bool) -> None:
+        """End every session and process of ours, or leave them all for the next daemon."""
+        self._save_index()
+        if keep and self._registry.records:
+            self._pool.close()
+            self._keeping.leave()
+        else:
+            await self._end_all()
+        self._index.flush()
+
+    async def _end_all(self) -> None:
+        self._pool.retire()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_SECONDS):
+                await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
+        self._pool.close()
+        with contextlib.suppress(AgentPtyError, KeeperError):
+            await self._keeping.stop()
+
+    async def _end_host(self, link: Any) -> None:
+        with contextlib.suppress(AgentPtyError):
+            for survivor in await link.control("kill_all"):
+                sys.stderr.write(f"daemon: could not end process {survivor}\n")
+            await link.control("leave")
+
+
+def _check_version(head: Head) -> None:
+    if head.v is not None and head.v != PROTOCOL:
+        raise VersionMismatch(
+            f"this daemon ({__version__}) speaks protocol {PROTOCOL}, the client {head.v}: "
+            "run `agent-pty restart --keep` with the newer one",
+            daemon=PROTOCOL,
+            client=head.v,
+        )

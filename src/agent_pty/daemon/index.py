@@ -1,0 +1,61 @@
+"""`sessions.json`: the seed's index of sessions, for people and tools that read files.
+
+It is a report, not the truth: the truth is what the keeper and the hosts hold.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections.abc import Callable
+
+import msgspec
+
+from agent_pty.ops.model import SessionInfo
+from agent_pty.store import atomic
+
+_SOON = 0.1
+
+
+class Index:
+    """Written a moment after a change, so that many changes cost one write."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._collect: Callable[[], list[SessionInfo]] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def check(self) -> None:
+        """Put a damaged index aside: somebody may want to know what was in it."""
+        try:
+            with open(self._path, "rb") as file:
+                msgspec.json.decode(file.read(), type=list[SessionInfo])
+        except FileNotFoundError:
+            return
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            sys.stderr.write(f"daemon: {self._path} is damaged ({error}); kept as .damaged\n")
+            with contextlib.suppress(OSError):
+                os.replace(self._path, f"{self._path}.damaged")
+
+    def save(self, collect: Callable[[], list[SessionInfo]]) -> None:
+        """Write what *collect* returns, soon."""
+        self._collect = collect
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_SOON, self.flush)
+
+    def flush(self) -> None:
+        """Write now what was to be written soon."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        collect, self._collect = self._collect, None
+        if collect is None:
+            return
+        infos = sorted(collect(), key=lambda info: info.id)
+        try:
+            data = msgspec.json.format(msgspec.json.encode(infos), indent=2)
+            atomic.replace(self._path, data + b"\n", durable=False)
+        except OSError as error:
+            sys.stderr.write(f"daemon: cannot write {self._path}: {error}\n")

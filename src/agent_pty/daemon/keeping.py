@@ -1,0 +1,139 @@
+"""The daemon's connection to the keeper, and a new keeper when the old one is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from agent_pty.client.start import start_keeper
+from agent_pty.core.layout import Layout
+from agent_pty.errors import Busy, DaemonError, SpawnFailed
+from agent_pty.keeper.channel import ChannelClosed, Message
+from agent_pty.keeper.link import KeeperError, KeeperLink
+
+_START_SECONDS = 20.0
+_EXHAUSTED = {"ENOSPC", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM"}
+
+
+class Keeping:
+    """Always a keeper: *on_event* hears from it, *on_new* is told to bring custody up to date."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        on_event: Callable[[dict[str, Any]], None],
+        on_new: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._layout = layout
+        self._on_event = on_event
+        self._on_new = on_new
+        self._link = self._new_link()
+        self._ready = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = False
+        self.pid: int | None = None
+
+    def _new_link(self) -> KeeperLink:
+        return KeeperLink(on_event=self._event, on_lost=self._lost)
+
+    def _event(self, message: Message) -> None:
+        self._on_event(message.body)
+
+    async def connect(self) -> dict[str, Any]:
+        """Find the keeper or start one; return what it holds."""
+        try:
+            hello = await self._link.connect(self._layout.keeper_socket, role="daemon")
+        except (FileNotFoundError, ConnectionError):
+            await self._start()
+            hello = await self._link.connect(self._layout.keeper_socket, role="daemon")
+        self.pid = hello["pid"]
+        self._ready.set()
+        return hello
+
+    async def _start(self) -> None:
+        """Start a keeper and wait for its word that it listens."""
+        loop = asyncio.get_running_loop()
+        ready = await loop.run_in_executor(None, start_keeper, self._layout)
+        if not ready:
+            raise DaemonError(f"the keeper did not start: see {self._layout.log}")
+
+    def _lost(self) -> None:
+        if self._stopping:
+            return
+        sys.stderr.write(f"daemon: keeper {self.pid} is gone, starting another\n")
+        self._ready.clear()
+        task = asyncio.get_running_loop().create_task(self._replace())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _replace(self) -> None:
+        self._link = self._new_link()
+        await self.connect()
+        await self._on_new()
+
+    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Ask the keeper; a request that meets its death is told so."""
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                await self._ready.wait()
+                return await self._link.ask(body)
+        except ChannelClosed as error:
+            raise Busy("the keeper was lost during the request; ask again") from error
+        except TimeoutError as error:
+            raise DaemonError("the keeper does not answer") from error
+
+    async def spawn(
+        self,
+        instance: str,
+        *,
+        argv: Sequence[str],
+        cwd: str,
+        env: dict[str, str],
+        rows: int,
+        cols: int,
+    ) -> dict[str, Any]:
+        """Start a program, or say in the seed's words why not."""
+        request = {
+            "do": "spawn",
+            "session": instance,
+            "argv": list(argv),
+            "cwd": cwd,
+            "env": env,
+            "rows": rows,
+            "cols": cols,
+        }
+        try:
+            return await self.ask(request)
+        except KeeperError as error:
+            raise _spawn_error(argv[0], cwd, error.why) from error
+
+    async def stop(self) -> None:
+        """End the keeper; every terminal it holds is closed."""
+        self._stopping = True
+        await self.ask({"do": "stop"})
+        self._link.close()
+
+    def leave(self) -> None:
+        """Leave the keeper to the next daemon."""
+        self._stopping = True
+        self._link.close()
+
+
+def _spawn_error(program: str, cwd: str, why: dict[str, Any]) -> SpawnFailed | Busy:
+    number, reason = why.get("errno"), why.get("reason")
+    name = _errno_name(number)
+    if why.get("stage") == "cwd":
+        return SpawnFailed(f"cannot start in {cwd}: {reason}", field="repo", errno=name)
+    if why.get("stage") == "exec":
+        return SpawnFailed(f"spawn shell {program}: {reason}", field="argv", errno=name)
+    if name in _EXHAUSTED:
+        return Busy(f"open pty: {reason}: end a session or raise the limit", errno=name)
+    return SpawnFailed(f"open pty: {reason}", errno=name)
+
+
+def _errno_name(number: int | None) -> str | None:
+    return None if number is None else errno.errorcode.get(number)

@@ -1,0 +1,149 @@
+"""The hosts: started on demand, chosen by load, replaced when they die."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from agent_pty.core.layout import Layout
+from agent_pty.daemon.hostlink import HostLink
+from agent_pty.daemon.keeping import Keeping
+from agent_pty.errors import HostLost
+from agent_pty.host.serve import serve
+from agent_pty.keeper.listen import listen
+
+_MOST_HOSTS = 4
+_MOST_DEATHS = 5
+_DEATH_WINDOW = 60.0
+_FIRST_PAUSE = 0.1
+
+
+class Pool:
+    """Links to hosts by name. *on_death* moves the sessions of a dead host elsewhere."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        keeping: Keeping,
+        *,
+        isolated: bool,
+        on_death: Callable[[str], Awaitable[None]],
+    ) -> None:
+        self._layout = layout
+        self._keeping = keeping
+        self._isolated = isolated
+        self._on_death = on_death
+        self._links: dict[str, HostLink] = {}
+        self._private: set[str] = set()
+        self._next = 1
+        self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._starting = asyncio.Lock()
+        self._closing = False
+
+    @property
+    def links(self) -> list[HostLink]:
+        """Every host that is connected."""
+        return [link for link in self._links.values() if link.connected]
+
+    def get(self, name: str | None) -> HostLink | None:
+        """Return the link to a host, None if it is gone."""
+        link = self._links.get(name or "")
+        return link if link is not None and link.connected else None
+
+    async def find(self, name: str, pid: int | None) -> HostLink | None:
+        """Connect to a host that an earlier daemon left; None if nobody is there."""
+        try:
+            return await self._connect(name, pid)
+        except OSError:
+            return None
+
+    def reserve(self, name: str) -> None:
+        """Never give *name* to a new host: it was used before."""
+        number = name.removeprefix("h")
+        if number.isdigit():
+            self._next = max(self._next, int(number) + 1)
+
+    async def choose(self, load: Callable[[str], int]) -> HostLink:
+        """Return the least loaded shared host; a new one while there are cores for it."""
+        async with self._starting:
+            shared = [link for link in self.links if link.name not in self._private]
+            idle = [link for link in shared if load(link.name) == 0]
+            most = min(os.cpu_count() or 1, _MOST_HOSTS) if self._isolated else 1
+            if idle or len(shared) >= most:
+                return min(idle or shared, key=lambda link: load(link.name))
+            return await self._start()
+
+    async def private(self) -> HostLink:
+        """Return a new host for one session alone."""
+        async with self._starting:
+            link = await self._start()
+            self._private.add(link.name)
+            return link
+
+    async def _start(self) -> HostLink:
+        name, self._next = f"h{self._next}", self._next + 1
+        if self._isolated:
+            answer = await self._keeping.ask({"do": "fork", "role": "host", "name": name})
+            return await self._connect(name, answer["pid"])
+        listener = listen(self._layout.host_socket(name))
+        self._hold(serve(self._layout, name, listener))
+        return await self._connect(name, os.getpid())
+
+    async def _connect(self, name: str, pid: int | None) -> HostLink:
+        link = HostLink(name, pid, self._lost)
+        loop = asyncio.get_running_loop()
+        await loop.create_unix_connection(lambda: link, self._layout.host_socket(name))
+        self._links[name] = link
+        self.reserve(name)
+        return link
+
+    def _hold(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _lost(self, link: HostLink) -> None:
+        known = self._links.pop(link.name, None)  # None: it was dismissed
+        if known is not None and not self._closing:
+            self._hold(self._bury(link))
+
+    async def _bury(self, link: HostLink) -> None:
+        sys.stderr.write(f"daemon: host {link.name} ({link.pid}) is gone\n")
+        self._private.discard(link.name)
+        self._deaths.append(time.monotonic())
+        await self._on_death(link.name)
+
+    async def allow_replacement(self) -> None:
+        """Slow down when hosts die one after the other, and in the end give up."""
+        recent = [at for at in self._deaths if at > time.monotonic() - _DEATH_WINDOW]
+        if len(recent) >= _MOST_DEATHS:
+            raise HostLost(
+                f"{len(recent)} hosts died within {_DEATH_WINDOW:g} s: not trying again, "
+                f"see {self._layout.log}"
+            )
+        if len(recent) > 1:
+            await asyncio.sleep(_FIRST_PAUSE * 2.0 ** (len(recent) - 2))
+
+    async def dismiss(self, name: str) -> None:
+        """End a host of one session when that session is gone."""
+        link = self.get(name)
+        if name in self._private and link is not None:
+            self._private.discard(name)
+            self._links.pop(name)
+            await link.control("leave")
+
+    def retire(self) -> None:
+        """From now on hosts may go: they are not replaced."""
+        self._closing = True
+
+    def close(self) -> None:
+        """Let go of every host; they live on."""
+        self.retire()
+        for link in list(self._links.values()):
+            link.close()

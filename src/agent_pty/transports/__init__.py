@@ -1,0 +1,1 @@
+"""Transports turn bytes into a payload and back; each is handed `handle`."""

@@ -1,0 +1,34 @@
+"""Who asks: every payload comes with its principal."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+_CREDENTIALS = struct.Struct("3i")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The process at the other end, as the kernel knows it."""
+
+    transport: str
+    uid: int | None
+    pid: int | None
+
+
+# The one function behind every transport.
+Handle = Callable[[bytes, Caller], Awaitable[bytes]]
+
+
+def peer(sock: socket.socket) -> Caller:
+    """Ask the kernel who connected to a Unix socket."""
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid, uid, _ = _CREDENTIALS.unpack(raw)
+        return Caller(transport="unix", uid=uid, pid=pid)
+    # macOS: xucred carries the uid behind a version word, and no pid.
+    raw = sock.getsockopt(0, 0x001, 76)
+    return Caller(transport="unix", uid=struct.unpack_from("i", raw, 4)[0], pid=None)

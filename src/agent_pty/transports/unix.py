@@ -1,0 +1,213 @@
+"""The Unix socket: one JSON object per line in, one per line out.
+
+A connection may carry many requests, answered in order; who wants several at once opens
+several. No client can hold up another: lines, waiting requests and unread answers are
+bounded, and who exceeds a bound is told and dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections import deque
+from typing import cast
+
+from agent_pty.errors import Busy, TooLarge
+from agent_pty.ops.op import LARGEST_REQUEST, failure
+from agent_pty.transports.caller import Caller, Handle, peer
+from agent_pty.transports.hangup import HangupWatch
+
+_MOST_CLIENTS = 4096
+_MOST_WAITING = 64
+# A line that was begun is finished within this time; an idle connection may stay.
+_LINE_SECONDS = 30.0
+# An answer that nobody reads for this long has no reader.
+_READ_SECONDS = 60.0
+_MOST_UNREAD = 1024 * 1024
+
+
+class UnixServer:
+    """Serves *handle* on a listening socket until closed."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        self.clients: set[UnixClient] = set()
+        self.hangups = HangupWatch()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, listener: socket.socket) -> None:
+        """Begin to accept."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_unix_server(lambda: UnixClient(self), sock=listener)
+
+    def stop_accepting(self) -> None:
+        """Take no new client; the ones there are served on."""
+        if self._server is not None:
+            self._server.close()
+
+    def close(self) -> None:
+        """Drop every client."""
+        self.stop_accepting()
+        for client in list(self.clients):
+            client.drop()
+        self.hangups.close()
+
+
+class UnixClient(asyncio.Protocol):
+    """One connection."""
+
+    def __init__(self, server: UnixServer) -> None:
+        self._server = server
+        self._buffer = bytearray()
+        self._waiting: deque[bytes] = deque()
+        self._task: asyncio.Task[None] | None = None
+        self._transport: asyncio.Transport | None = None
+        self._caller: Caller | None = None
+        self._line_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+        self._finishing = False
+        self._fd = -1
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Let in who has our uid; the socket's mode says the same, this is the second lock."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(high=_MOST_UNREAD)
+        sock = transport.get_extra_info("socket")
+        self._fd = sock.fileno()
+        self._caller = peer(sock)
+        if self._caller.uid != os.getuid():
+            self._transport.abort()
+            return
+        self._server.clients.add(self)
+        if len(self._server.clients) > _MOST_CLIENTS:
+            self._refuse(failure(Busy(f"more than {_MOST_CLIENTS} clients are connected")))
+
+    # -- requests
+
+    def data_received(self, data: bytes) -> None:
+        """Cut lines; keep what is unfinished, within bounds."""
+        if self._finishing:
+            return
+        begin = len(self._buffer)
+        self._buffer += data
+        while (end := self._buffer.find(b"\n", begin)) >= 0:
+            line = bytes(self._buffer[:end])
+            del self._buffer[: end + 1]
+            begin = 0
+            if not self._take(line):
+                return
+        if len(self._buffer) > LARGEST_REQUEST:
+            self._too_large()
+            return
+        self._time_line()
+
+    def _take(self, line: bytes) -> bool:
+        if len(line) > LARGEST_REQUEST:
+            self._too_large()
+            return False
+        if line.strip():
+            self._waiting.append(line)
+            self._work()
+        if len(self._waiting) >= _MOST_WAITING and self._transport is not None:
+            self._transport.pause_reading()
+        return True
+
+    def _too_large(self) -> None:
+        most = LARGEST_REQUEST // (1024 * 1024)
+        self._refuse(
+            failure(TooLarge(f"a request may have at most {most} MiB", limit=LARGEST_REQUEST))
+        )
+
+    def _time_line(self) -> None:
+        if self._line_timer is not None:
+            self._line_timer.cancel()
+            self._line_timer = None
+        if self._buffer:
+            loop = asyncio.get_running_loop()
+            self._line_timer = loop.call_later(_LINE_SECONDS, self.drop)
+
+    def _work(self) -> None:
+        if self._task is None and self._waiting:
+            self._task = asyncio.get_running_loop().create_task(self._serve())
+
+    async def _serve(self) -> None:
+        try:
+            while self._waiting and self._caller is not None:
+                await self._room.wait()
+                line = self._waiting.popleft()
+                self._resume_reading()
+                self._write(await self._server.handle(line, self._caller) + b"\n")
+        finally:
+            self._task = None
+        if self._finishing:
+            self._finish()
+
+    def _resume_reading(self) -> None:
+        paused = len(self._waiting) == _MOST_WAITING - 1
+        if paused and self._transport is not None and not self._finishing:
+            self._transport.resume_reading()
+
+    # -- answers
+
+    def _write(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def pause_writing(self) -> None:
+        """The client does not read: do nothing more for it until it does."""
+        self._room.clear()
+        self._read_timer = asyncio.get_running_loop().call_later(_READ_SECONDS, self.drop)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        self._room.set()
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+    def _refuse(self, answer: bytes) -> None:
+        """Say why and hang up; what else arrives is not looked at."""
+        self._finishing = True
+        self._buffer.clear()
+        self._waiting.clear()
+        self._write(answer + b"\n")
+        self._finish()
+
+    # -- the end
+
+    def eof_received(self) -> bool:
+        """The client sends nothing more; it may still wait for its answers."""
+        self._finishing = True
+        if self._buffer.strip():
+            self._waiting.append(bytes(self._buffer))
+            self._buffer.clear()
+            self._work()
+        if self._task is None:
+            return False
+        self._server.hangups.add(self._fd, self.drop)
+        return True
+
+    def _finish(self) -> None:
+        if self._transport is not None:
+            self._server.hangups.remove(self._fd)
+            self._transport.close()
+
+    def drop(self) -> None:
+        """Hang up now."""
+        if self._transport is not None:
+            self._server.hangups.remove(self._fd)
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Cancel what this client waited for."""
+        del exc
+        self._server.hangups.remove(self._fd)
+        self._server.clients.discard(self)
+        for timer in (self._line_timer, self._read_timer):
+            if timer is not None:
+                timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
