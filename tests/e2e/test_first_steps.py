@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conftest import Agent
+from user import Agent
 
 
 def test_a_session_runs_a_command(agent: Agent) -> None:
