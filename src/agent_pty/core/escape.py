@@ -76,16 +76,19 @@ class EscapeFilter(Struct, array_like=True):
         return text.encode()
 
     def _sequences(self, data: bytes) -> bytes:
-        """Prepend the sequence held back before, and hold back the one unfinished now."""
+        """Prepend what was held back before, and hold back a sequence or line end cut in two."""
         if self.split_sequence:
             data = self.split_sequence + data
             self.split_sequence = b""
         start = data.rfind(b"\x1b")
         unfinished = _UNFINISHED.match(data, start) if start >= 0 else None
-        if unfinished is None:
-            return data
-        self.split_sequence = _SHORT.get(unfinished.lastgroup or "", unfinished[0])
-        return data[:start]
+        if unfinished is not None:
+            self.split_sequence = _SHORT.get(unfinished.lastgroup or "", unfinished[0])
+            return data[:start]
+        if data.endswith(b"\r"):
+            self.split_sequence = b"\r"
+            return data[:-1]
+        return data
 
 
 def _without_noise(text: bytes) -> bytes:
