@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,8 @@ import pytest
 from user import Agent
 
 
-@pytest.fixture
-def agent() -> Iterator[Agent]:
-    """A fresh user; afterwards nothing of theirs is left."""
+@contextlib.contextmanager
+def _fresh() -> Iterator[Agent]:
     # Not tmp_path: a socket's path may have 107 bytes.
     user = Agent(Path(tempfile.mkdtemp(prefix="ap-")))
     try:
@@ -21,3 +21,17 @@ def agent() -> Iterator[Agent]:
     finally:
         user.cli("stop")
         user.reap()
+
+
+@pytest.fixture
+def agent() -> Iterator[Agent]:
+    """A fresh user; afterwards nothing of theirs is left."""
+    with _fresh() as user:
+        yield user
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Agent]:
+    """A user whom the tests of one file share: each test names its own sessions."""
+    with _fresh() as user:
+        yield user

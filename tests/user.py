@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +86,35 @@ class Agent:
             self.ask("wait", id=name, until="prompt", timeout_ms=30_000)
         return made
 
+    @contextlib.contextmanager
+    def begin(self, op: str, **fields: Any) -> Iterator[Callable[[], dict[str, Any]]]:
+        """Send a request and give the function that waits for its envelope.
+
+        Requests reach a host in the order in which they were sent: once a later one is
+        answered, this one is being worked on.
+        """
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
+            sock.settimeout(_SECONDS)
+            sock.connect(self.layout.socket)
+            sock.sendall(json.dumps({"op": op, **fields}).encode() + b"\n")
+            with sock.makefile("rb") as answers:
+                yield lambda: json.loads(answers.readline())
+
+    def transcript(self, name: str, since: int | None = None) -> str:
+        """Read everything a session wrote, page by page."""
+        text, more = "", True
+        while more:
+            page = self.ask("read", id=name, since=since)
+            assert page["gap"] is None
+            text, since, more = text + page["text"], page["cursor"], page["more"]
+        return text
+
+    def pid_of(self, role: str) -> int:
+        """Return the pid of the `daemon`, of the `keeper`, or of the host of session *role*."""
+        status = self.ask("status")
+        known = {"daemon": status["pid"], "keeper": status["keeper_pid"]}
+        return int(known.get(role) or self.info(role)["host_pid"])
+
     def info(self, name: str) -> dict[str, Any]:
         """Return one session's line of `list`."""
         found: dict[str, Any] = next(one for one in self.ask("list") if one["id"] == name)
@@ -99,6 +135,56 @@ class Agent:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def slay(*pids: int, by: signal.Signals = signal.SIGKILL) -> None:
+    """Signal processes at the same moment and return when the kernel says that they ended."""
+    handles = [os.pidfd_open(pid) for pid in pids]
+    for handle in handles:
+        signal.pidfd_send_signal(handle, by)
+    for handle in handles:
+        _await_end(handle)
+
+
+def ended(pid: int) -> None:
+    """Return when a process has ended; one that is gone already has."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    _await_end(handle)
+
+
+def _await_end(handle: int) -> None:
+    try:
+        poll = select.poll()
+        poll.register(handle, select.POLLIN)
+        assert poll.poll(_SECONDS * 1000), "a process that should end lives on"
+    finally:
+        os.close(handle)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process exists and is no zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def running(*words: str) -> list[int]:
+    """Return the living processes with exactly this command line."""
+    wanted = "\0".join(words).encode() + b"\0"
+    return [pid for pid in _pids() if _read(pid, "cmdline") == wanted and alive(pid)]
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    """Ask until *condition* holds: only for what nothing can signal."""
+    deadline = time.monotonic() + _SECONDS
+    while not condition():
+        assert time.monotonic() < deadline, "it never came true"
+        threading.Event().wait(0.02)
+
+
 def _pids() -> list[int]:
     return [
         int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()
@@ -106,7 +192,11 @@ def _pids() -> list[int]:
 
 
 def _environment(pid: int) -> list[bytes]:
+    return _read(pid, "environ").split(b"\0")
+
+
+def _read(pid: int, what: str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return Path(f"/proc/{pid}/{what}").read_bytes()
     except OSError:
-        return []
+        return b""

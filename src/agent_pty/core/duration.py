@@ -18,5 +18,5 @@ def seconds(text: str, *, what: str = "duration") -> float:
     """
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise BadRequest(f"invalid {what} {text!r}: write 500ms, 30s, 5m or plain seconds")
+        raise BadRequest(f'invalid {what} "{text}": write 500ms, 30s, 5m or plain seconds')
     return int(match[1]) * _UNITS[match[2]]

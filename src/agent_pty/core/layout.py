@@ -27,6 +27,11 @@ class Layout:
         return f"{self.home}/daemon.log"
 
     @property
+    def format(self) -> str:
+        """Says which version's layout the home has."""
+        return f"{self.home}/format"
+
+    @property
     def index(self) -> str:
         """The session index of the seed, `sessions.json`."""
         return f"{self.log_dir}/sessions.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -141,6 +142,7 @@ class Session:
             entered=entered,
             screen=self.stream.emulator.text().split("\n"),
         )
+        self._waits.moved(self._mark)
         self._last_input = time.monotonic()
         cursor = self.stream.cursor
         await self._writer.write(data)
@@ -197,7 +199,7 @@ class Session:
         self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
     ) -> Observation:
         """Return what was seen when a condition came true."""
-        mark = self._mark if since is None else Mark(place=self.stream.log.place(since))
+        mark = self._mark if since is None else self._mark_at(since)
         waiting = self._waits.wait(
             until=until,
             fail_on=fail_on,
@@ -219,6 +221,13 @@ class Session:
                 observation=self._observed(None),
             ) from None
         return self._observed(met)
+
+    def _mark_at(self, cursor: int) -> Mark:
+        """Return a mark in the past; at or before the last input its echo is no answer either."""
+        place = self.stream.log.place(cursor)
+        if place <= self._mark.place:
+            return dataclasses.replace(self._mark, place=place)
+        return Mark(place=place, screen=self.stream.emulator.text().split("\n"))
 
     def _observed(self, met: Met | None) -> Observation:
         end = reading.page(

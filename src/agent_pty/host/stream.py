@@ -21,7 +21,7 @@ from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
 from agent_pty.store.textlog import Marks, TextLog
 
 # PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
-_READS = 16
+_READS = 8
 _LEAST_ROOM = 4096
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 _VERSION = 1

@@ -109,6 +109,14 @@ class Waits:
         if self._look is None and self._drawn():
             self._look = asyncio.get_running_loop().call_later(_LOOK_AFTER, self._look_now)
 
+    def moved(self, mark: Mark) -> None:
+        """Go on from a new input: what came before it was searched, its echo is no answer."""
+        if self._look is not None:
+            self._look.cancel()
+            self._look_now()
+        for waiter in self._waiters:
+            waiter.mark = mark
+
     def _drawn(self) -> bool:
         transcript = self._stream.transcript
         return transcript.alternate or any(w.drawn != transcript.drawn for w in self._waiters)

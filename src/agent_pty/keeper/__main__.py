@@ -6,7 +6,6 @@ Ends at once, without a word, if the home has a keeper already.
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
@@ -17,8 +16,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.keeper import warm
 from agent_pty.keeper.keeper import Keeper
 from agent_pty.keeper.listen import listen
-
-_PR_SET_CHILD_SUBREAPER = 36
+from agent_pty.keeper.prctl import adopt_orphans, name_process
 
 
 def main() -> None:
@@ -38,7 +36,8 @@ def main() -> None:
     except BlockingIOError:
         return
     listener = listen(layout.keeper_socket)
-    _adopt_orphans()
+    adopt_orphans()
+    name_process("keeper")
     _raise_file_limit()
     warm.preload()
     if with_daemon:
@@ -50,12 +49,6 @@ def main() -> None:
     os.close(ready)
     Keeper(layout, listener).run()
     os.unlink(layout.keeper_socket)
-
-
-def _adopt_orphans() -> None:
-    """Become the parent of whatever the programs leave behind (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _raise_file_limit() -> None:

@@ -15,6 +15,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent_pty.keeper.prctl import name_process
+
 ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
 _CRASHED = 70
 # A child must not run the destructors of the keeper's sockets: their descriptors are closed
@@ -42,6 +44,7 @@ def fork(
     try:
         _grave.extend(bury)
         _forget(keep)
+        name_process(role)
         main(arguments)
         status = 0
     except SystemExit as leaving:

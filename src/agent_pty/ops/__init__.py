@@ -30,5 +30,6 @@ TABLE: dict[str, Op] = {
 def find(name: str) -> Op:
     """Return the op called *name*."""
     if name not in TABLE:
-        raise UnknownOp(f"unknown op {name!r}: one of {', '.join(sorted(TABLE))}", op=name[:64])
+        shown = name[:64]
+        raise UnknownOp(f"unknown op {shown!r}: one of {', '.join(sorted(TABLE))}", op=shown)
     return TABLE[name]

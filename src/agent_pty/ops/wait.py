@@ -71,6 +71,8 @@ class Outcomes(Struct, frozen=True, kw_only=True):
 
 async def wait(session: Session, request: Wait) -> Observation:
     """Wait in the session's own host."""
+    if not request.until:
+        raise BadRequest("nothing to wait for: give at least one condition", field="until")
     return await session.wait(
         until=_several(request.until),
         fail_on=_several(request.fail_on),

@@ -7,16 +7,39 @@ import stat
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
+from agent_pty.store import atomic
 
+# The layout of a home; later versions read earlier ones.
+FORMAT = 1
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def prepare(layout: Layout) -> None:
     """Make the directories of a home, or say in one line why they cannot be used."""
-    for path in (layout.home, layout.run, layout.sessions, layout.log_dir):
+    _private_directory(layout.home)
+    _check_format(layout.format)
+    for path in (layout.run, layout.sessions, layout.log_dir):
         _private_directory(path)
     _safe_parent(layout.socket)
+
+
+def _check_format(path: str) -> None:
+    """Refuse a home written by a later version before anything in it is touched."""
+    try:
+        with open(path, encoding="ascii") as file:
+            found = file.read().strip()
+    except FileNotFoundError:
+        atomic.replace(path, f"{FORMAT}\n".encode())
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        raise DaemonError(f"cannot read {path}: {error}", path=path) from error
+    if not found.isdigit() or int(found) > FORMAT:
+        raise DaemonError(
+            f"{path} says format {found!r}, this version knows up to {FORMAT}: "
+            "use the version that wrote it, or another AGENT_PTY_HOME",
+            path=path,
+        )
 
 
 def _private_directory(path: str) -> None:

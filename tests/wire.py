@@ -1,0 +1,71 @@
+"""The daemon's socket, byte by byte: for clients that do not behave."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+from user import Agent
+
+_SECONDS = 30.0
+
+
+class Wire:
+    """One connection; nothing is checked, completed or waited for unless asked."""
+
+    def __init__(self, path: str) -> None:
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.socket.settimeout(_SECONDS)
+        self.socket.connect(path)
+        self._file = self.socket.makefile("rb")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def put(self, data: bytes) -> None:
+        """Send bytes as they are."""
+        self.socket.sendall(data)
+
+    def post(self, op: str, **fields: Any) -> None:
+        """Send a request and do not wait for its answer."""
+        self.put(json.dumps({"op": op, **fields}).encode() + b"\n")
+
+    def answer(self) -> Any:
+        """Return the next envelope; None if the daemon hung up instead."""
+        line = self._file.readline()
+        return json.loads(line) if line else None
+
+    def close(self) -> None:
+        """Hang up."""
+        self._file.close()
+        self.socket.close()
+
+
+def wire(agent: Agent) -> Wire:
+    """Connect to a daemon that runs."""
+    return Wire(agent.layout.socket)
+
+
+def exchange(agent: Agent, line: bytes) -> Any:
+    """Send one line on a connection of its own and return the envelope."""
+    with wire(agent) as connection:
+        connection.put(line + b"\n")
+        return connection.answer()
+
+
+@contextmanager
+def pending(agent: Agent, op: str, **fields: Any) -> Iterator[Wire]:
+    """Have a request under way that the daemon has taken in before the body runs."""
+    with wire(agent) as connection:
+        # An answer on this connection: the daemon has accepted it and will see what
+        # comes on it before what comes later on another.
+        connection.post("status")
+        connection.answer()
+        connection.post(op, **fields)
+        yield connection
