@@ -29,8 +29,8 @@ class Agent:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.env = {**os.environ, "AGENT_PTY_HOME": str(home), "PS1": "$ ", "HISTFILE": ""}
-        self.env.pop("AGENT_PTY_SESSION", None)
-        self.env.pop("AGENT_PTY_SOCKET", None)
+        for name in ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE", "AGENT_PTY_SOCKET"):
+            self.env.pop(name, None)
 
     @property
     def layout(self) -> Layout:

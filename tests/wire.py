@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Self
 
 from user import Agent
@@ -18,8 +17,9 @@ class Wire:
 
     def __init__(self, path: str) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.settimeout(_SECONDS)
+        # Blocking while it connects: a full backlog is to be waited for.
         self.socket.connect(path)
+        self.socket.settimeout(_SECONDS)
         self._file = self.socket.makefile("rb")
 
     def __enter__(self) -> Self:
@@ -55,17 +55,7 @@ def wire(agent: Agent) -> Wire:
 def exchange(agent: Agent, line: bytes) -> Any:
     """Send one line on a connection of its own and return the envelope."""
     with wire(agent) as connection:
-        connection.put(line + b"\n")
+        # Refused in the middle: the answer says why.
+        with contextlib.suppress(ConnectionError):
+            connection.put(line + b"\n")
         return connection.answer()
-
-
-@contextmanager
-def pending(agent: Agent, op: str, **fields: Any) -> Iterator[Wire]:
-    """Have a request under way that the daemon has taken in before the body runs."""
-    with wire(agent) as connection:
-        # An answer on this connection: the daemon has accepted it and will see what
-        # comes on it before what comes later on another.
-        connection.post("status")
-        connection.answer()
-        connection.post(op, **fields)
-        yield connection

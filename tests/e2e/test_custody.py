@@ -33,10 +33,27 @@ def stop_counting(agent: Agent) -> list[int]:
     return numbers(agent.transcript("work"))
 
 
+def in_custody(agent: Agent) -> bool:
+    """Whether the keeper holds a terminal for every session there is."""
+    descriptors = f"/proc/{agent.pid_of('keeper')}/fd"
+    try:
+        held = [os.readlink(f"{descriptors}/{fd}") for fd in os.listdir(descriptors)]
+    except FileNotFoundError:  # a dead keeper, or a descriptor that was just closed
+        return False
+    sessions: int = agent.ask("status")["session_count"]
+    return held.count("/dev/ptmx") == sessions
+
+
+def kill_nine(agent: Agent, *victims: str) -> None:
+    """Kill at the same moment; what died before was replaced by now."""
+    eventually(lambda: in_custody(agent))
+    slay(*(agent.pid_of(victim) for victim in victims))
+
+
 def count_through(agent: Agent, *victims: str) -> None:
     """Kill *victims* at the same moment; the loop goes on as if nothing had happened."""
     before = numbers(agent.transcript("work"))[-1]
-    slay(*(agent.pid_of(victim) for victim in victims))
+    kill_nine(agent, *victims)
 
     listed = agent.cli("list")
 
@@ -213,36 +230,38 @@ def test_a_cursor_within_a_rewritten_line_survives_the_host(agent: Agent) -> Non
     """
     Who was shown `50%` gets the whole line that replaced it, crash or no crash.
     """
-    agent.new("work", "sh", "-c", r"printf '50%%'; read x; printf '\r100%% done\n'; read x")
+    told = fifo(agent)
+    script = rf"printf '50%%'; read x < {told}; printf '\r100%% done\n'"
+    program = agent.new("work", "sh", "-c", script)["pid"]
     agent.ask("wait", id="work", until="50%", timeout_ms=LONG)
     cursor = agent.ask("read", id="work")["cursor"]
 
     slay(agent.pid_of("work"))
-    agent.ask("send", id="work", text="")
-    agent.ask("wait", id="work", until="done", timeout_ms=LONG)
+    let_end(told, program)
+    agent.ask("wait", id="work", until="exit", timeout_ms=LONG)
 
-    assert "100% done\n" in agent.transcript("work", since=cursor)
+    assert agent.transcript("work", since=cursor) == "100% done\n"
 
 
-def test_cursors_behind_a_rewritten_line_survive_the_host(agent: Agent) -> None:
+def test_a_cursor_behind_a_rewritten_line_survives_the_host(agent: Agent) -> None:
     """
-    A line that was rewritten under a reader's eyes moves later cursors; a crash does not.
+    A line rewritten under a reader's eyes moves the cursors behind it; a crash does not.
     """
+    told = fifo(agent)
     agent.new(
-        "work", "sh", "-c", r"stty -echo; printf '50%%'; read x; printf '\r100%%\none\n'; "
-        "read x; echo two; read x"
-    )  # fmt: skip
+        "work", "sh", "-c", rf"printf '50%%'; cat {told}; printf '\r100%%\none\n'; cat {told}; cat"
+    )
     agent.ask("wait", id="work", until="50%", timeout_ms=LONG)
     agent.ask("read", id="work")
-    agent.ask("send", id="work", text="")
+    Path(told).write_text("")
     agent.ask("wait", id="work", until="one", timeout_ms=LONG)
     cursor = agent.ask("read", id="work")["cursor"]
+    Path(told).write_text("two\nthree\n")
+    agent.ask("wait", id="work", until="three", timeout_ms=LONG)
 
     slay(agent.pid_of("work"))
-    agent.ask("send", id="work", text="")
-    agent.ask("wait", id="work", until="two", timeout_ms=LONG)
 
-    assert agent.transcript("work", since=cursor) == "two\n"
+    assert agent.transcript("work", since=cursor) == "two\nthree\n"
 
 
 @pytest.mark.parametrize("op", ["wait", "send"])
@@ -344,7 +363,7 @@ def test_a_known_exit_code_outlives_keeper_and_host(agent: Agent) -> None:
     agent.ask("wait", id="work", until="exit", timeout_ms=LONG)
 
     for victim in ("keeper", "work", "daemon"):
-        slay(agent.pid_of(victim))
+        kill_nine(agent, victim)
 
     assert agent.info("work")["exit_code"] == 7
 

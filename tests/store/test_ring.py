@@ -169,20 +169,20 @@ def test_the_room_is_one_piece_and_never_empty(path: str) -> None:
 
 def test_the_numbers_survive(path: str) -> None:
     """
-    What was answered, the input's cursor and the shift are there again after a crash.
+    What was answered, the input's cursor and what was shown are there again after a crash.
     """
     ring = Ring(path, create=True)
     write(ring, b"question")
     ring.acknowledge()
     write(ring, b"more")
     ring.note(input_cursor=7)
-    ring.note(shift=3)
+    ring.note(shown=3)
     ring.close()
 
     again = Ring(path, create=False)
 
     assert (again.answered, again.written) == (8, 12)
-    assert (again.input_cursor, again.shift) == (7, 3)
+    assert (again.input_cursor, again.shown) == (7, 3)
     again.close()
 
 

@@ -64,7 +64,7 @@ class Invocation:
         options = self.options
         return layout(
             os.environ,
-            cwd=os.getcwd(),
+            cwd=_here(),
             socket=options.socket or options.global_socket,
             log_dir=getattr(options, "log_dir", None),
         )
@@ -85,6 +85,14 @@ class Invocation:
         """Print the result as JSON if asked for, else *text*; return success."""
         write(pretty(result) if self.json else text + "\n")
         return 0
+
+
+def _here() -> str:
+    """Return the current directory; one that was removed has no name, and only needs one rarely."""
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 def pretty(value: Any) -> str:

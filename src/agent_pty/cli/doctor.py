@@ -13,19 +13,70 @@ if TYPE_CHECKING:
 
 
 def _doctor(call: Invocation) -> int:
-    # Not above: with subprocess, psutil and the emulator every command would start 300 ms later.
-    from agent_pty.cli import check, life  # noqa: PLC0415
+    # Not at the top: subprocess, psutil and asyncio would slow down every other command.
+    from agent_pty.cli import check, running  # noqa: PLC0415
 
-    checks = [check.examine(name, lambda look=look: look(call)) for name, look in check.LOOKS]
-    lived = life.look(call)
-    report = _report(call, [*checks, *lived.checks], lived.status)
-    if call.options.orphans:
-        report["orphans"] = [orphan.to_wire() for orphan in lived.orphans]
-    write(pretty(report) if call.json else _text(report))
-    if report["ok"]:
+    checks = [check.examine(name, look, call) for name, look in check.LOOKS]
+    seen = running.look(call)
+    checks += seen.checks
+    orphans = seen.orphans if call.options.orphans else None
+    write(
+        pretty(_report(checks, seen.status, seen.log_dir, orphans))
+        if call.json
+        else _text(checks, seen.status, orphans or [])
+    )
+    if _ok(checks):
         return 0
     sys.stderr.write("error: doctor found failing checks\n")
     return 1
 
 
-def _report(call: Invocation, checks: list[Check], status: dict[str, Any]) -> dict[str, Any]:
+def _ok(checks: list[Check]) -> bool:
+    return all(one.ok for one in checks)
+
+
+def _report(
+    checks: list[Check], status: dict[str, Any], log_dir: str | None, orphans: list[Orphan] | None
+) -> dict[str, Any]:
+    report = {
+        "ok": _ok(checks),
+        "daemon_running": status["running"],
+        "socket": status["socket"],
+        "log_dir": log_dir,
+        "checks": [{"name": one.name, "ok": one.ok, "detail": one.detail} for one in checks],
+        "status": status,
+    }
+    if orphans is not None:
+        report["orphans"] = [
+            {"pid": one.pid, "command": one.command, "instance": one.instance} for one in orphans
+        ]
+    return report
+
+
+def _text(checks: list[Check], status: dict[str, Any], orphans: list[Orphan]) -> str:
+    lines = [
+        f"doctor: {'ok' if _ok(checks) else 'failed'}",
+        f"daemon: {'running' if status['running'] else 'not running'}",
+        *(f"- {one.name}: {'ok' if one.ok else 'failed'} ({one.detail})" for one in checks),
+        *(f"orphan: {one.pid} {_printable(one.command)}" for one in orphans),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        name="doctor",
+        run=_doctor,
+        text="Check this machine, the home and the daemon, and say what to do; starts nothing.",
+        arguments=(
+            argument("--orphans", action="store_true", help="list processes of lost sessions"),
+            argument("--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)"),
+            argument("--shell", metavar="PATH", help="shell to try (default: bash, else /bin/sh)"),
+        ),
+        examples=["agent-pty doctor", "agent-pty doctor --json --orphans"],
+    ),
+)

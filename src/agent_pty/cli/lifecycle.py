@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from typing import Any
 
@@ -10,9 +12,12 @@ from agent_pty.client.connection import connect
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.store import home
-from agent_pty.store.lock import Lock
+from agent_pty.store.lock import Lock, held
 
 _LOG_DIR = argument("--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)")
+_GONE_SECONDS = 15.0
+# More than a daemon needs to find out that a host does not answer.
+_STATUS_SECONDS = 10.0
 _KEEP = argument("--keep", action="store_true", help="leave every session for the next daemon")
 
 
@@ -40,7 +45,7 @@ def status_of(where: Layout) -> dict[str, Any]:
         "pid": None,
     }
     try:
-        with connect(where, start=False) as connection:
+        with connect(where, start=False, patience=_STATUS_SECONDS) as connection:
             return {**status, **connection.ask("status"), "running": True}
     except AgentPtyError as error:
         return {**status, "error": str(error)}
@@ -55,13 +60,20 @@ def _status(call: Invocation) -> int:
 
 def stop_daemon(where: Layout, *, keep: bool) -> None:
     """Stop the daemon and return when it is gone."""
-    with connect(where, start=False) as connection:
+    with connect(where, start=_left_behind(where)) as connection:
         connection.ask("shutdown", keep=keep)
         connection.until_closed()
     # Its lock is free when its process has ended.
     lock = Lock(where.daemon_lock)
-    lock.acquire(wait=True)
+    lock.acquire(patience=_GONE_SECONDS)
     lock.release()
+
+
+def _left_behind(where: Layout) -> bool:
+    """Whether a dead daemon left a keeper or sessions, which only a new one can end."""
+    with contextlib.suppress(OSError):
+        return held(where.keeper_lock) or bool(os.listdir(where.sessions))
+    return False
 
 
 def _stop(call: Invocation) -> int:

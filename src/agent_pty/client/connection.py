@@ -17,13 +17,16 @@ PROTOCOL = 1
 class Connection:
     """An open connection; use it as a context manager. One request at a time."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, patience: float | None = None) -> None:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(patience)
         try:
             self._socket.connect(path)
         except OSError as error:
             self._socket.close()
-            raise DaemonUnreachable(f"connect to {path}: {error.strerror}", socket=path) from error
+            raise DaemonUnreachable(
+                f"connect to {path}: {error.strerror or error}", socket=path
+            ) from error
         self._file = self._socket.makefile("rb")
 
     def __enter__(self) -> Self:
@@ -43,11 +46,13 @@ class Connection:
         # Refused in the middle: the answer, if there is one, says why.
         with contextlib.suppress(OSError):
             self._socket.sendall(line)
-        answer = self._file.readline()
+        try:
+            answer = self._file.readline()
+        except TimeoutError as error:
+            raise DaemonUnreachable("the daemon takes requests but does not answer") from error
         if not answer:
             raise DaemonUnreachable("the daemon closed the connection without an answer")
-        envelope: dict[str, Any] = json.loads(answer)
-        return envelope
+        return _envelope(answer)
 
     def ask(self, op: str, **fields: Any) -> Any:
         """Return the content of the answer, or raise the error it carries."""
@@ -63,18 +68,31 @@ class Connection:
             pass
 
 
+def _envelope(answer: bytes) -> dict[str, Any]:
+    try:
+        envelope = json.loads(answer)
+    except ValueError:
+        envelope = None
+    if not isinstance(envelope, dict) or "ok" not in envelope:
+        raise DaemonUnreachable("what answers does not speak our protocol")
+    return envelope
+
+
 def error_in(envelope: dict[str, Any]) -> AgentPtyError:
     """Return the error that an envelope carries."""
     code, details = envelope.get("code", "error"), envelope.get("details") or {}
     return from_wire(code, envelope["error"], details)
 
 
-def connect(layout: Layout, *, start: bool = True) -> Connection:
-    """Connect to the daemon of a home, and start it first if it is not there."""
+def connect(layout: Layout, *, start: bool = True, patience: float | None = None) -> Connection:
+    """Connect to the daemon of a home, and start it first if it is not there.
+
+    With *patience*, a daemon that does not answer for so many seconds counts as unreachable.
+    """
     try:
-        return Connection(layout.socket)
+        return Connection(layout.socket, patience=patience)
     except DaemonUnreachable:
         if not start:
             raise
     start_daemon(layout)
-    return Connection(layout.socket)
+    return Connection(layout.socket, patience=patience)

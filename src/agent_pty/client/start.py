@@ -133,7 +133,7 @@ def _spawn(layout: Layout, module: str, arguments: dict[str, Any]) -> None:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, *isolation(), "-m", module, words],
-            os.environ,
+            _environment(),
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, log, 1),
@@ -143,6 +143,12 @@ def _spawn(layout: Layout, module: str, arguments: dict[str, Any]) -> None:
     finally:
         os.close(log)
     os.waitpid(pid, 0)
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without a session's marks: killing that session must not kill us."""
+    marks = ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE")
+    return {name: value for name, value in os.environ.items() if name not in marks}
 
 
 def isolation() -> list[str]:

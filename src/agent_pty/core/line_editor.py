@@ -5,22 +5,14 @@ only writing or erasing over something replaces it. A cell holds a character wit
 marks; a wide character or a tab is followed by empty cells.
 """
 
-import unicodedata
-from functools import lru_cache
-
 from msgspec import Struct, field
+
+from agent_pty.core.width import width as width_of
 
 _MORE = ""  # the cell belongs to the wide character or tab before it
 _GAP = "\0"  # the last cell of a row, left free because a wide character did not fit
 _MARKS = 8  # code points in one cell; more take a cell of their own, so that a line is bounded
 _TAB = 8
-
-
-@lru_cache(maxsize=4096)
-def _width(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
 
 class LineEditor(Struct, array_like=True):
@@ -42,7 +34,7 @@ class LineEditor(Struct, array_like=True):
 
     def write(self, text: str) -> None:
         """Write printable text and tabs over what stands at the cursor, wrapping at *cols*."""
-        if "\t" not in text and (text.isascii() or set(map(_width, text)) == {1}):
+        if "\t" not in text and (text.isascii() or set(map(width_of, text)) == {1}):
             self._store(list(text))
             return
         for character in text:
@@ -138,7 +130,7 @@ class LineEditor(Struct, array_like=True):
         if character == "\t":
             self._tab()
             return
-        width = min(_width(character), self.cols)
+        width = min(width_of(character), self.cols)
         if width == 0:
             self._attach(character)
             return

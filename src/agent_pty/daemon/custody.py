@@ -68,12 +68,13 @@ class Custody:
         for record in records:
             sys.stderr.write(f"daemon: session {record.name} is lost: {why}\n")
             record.state = State.LOST
+            record.host = None
             record.diagnosis = why
             record.settled.set()
 
     async def keeper_replaced(self) -> None:
         """Have every host give its terminals to the new keeper."""
-        for link in self._pool.links:
+        for link in [link for link in self._pool.links if link.responsive]:
             try:
                 await link.control("custody")
             except AgentPtyError as error:
@@ -101,8 +102,15 @@ class Custody:
         if link is None:
             os.unlink(self._layout.host_socket(name))
             return
-        report = msgspec.convert(await link.control("describe"), HostReport)
+        try:
+            report = msgspec.convert(await link.control("describe"), HostReport)
+        except AgentPtyError as error:
+            # It may come back; until then its sessions are listed by what the keeper knows.
+            sys.stderr.write(f"daemon: {error}\n")
+            return
         link.pid = report.pid
+        if any(one.spec.isolate for one in report.sessions):
+            self._pool.seclude(name)
         for one in report.sessions:
             record = Record(spec=one.spec, host=name)
             record.update(one)
@@ -120,12 +128,18 @@ class Custody:
         ended = msgspec.convert(session["ended"], Ending | None)
         record = Record(
             spec=spec,
+            host=session["host"],
             pid=session["pid"],
             birth=session["birth"],
             ending=ended,
             state=State.RUNNING if ended is None else State.EXITED,
         )
         self._registry.add(record)
+        if self._pool.get(record.host) is not None:  # it lives but does not answer
+            record.settled.set()
+            record.diagnosis = f"host {record.host} does not answer"
+            return
+        record.host = None
         await self._rehost([record], str(session["host"]))
 
 

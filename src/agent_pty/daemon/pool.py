@@ -83,8 +83,12 @@ class Pool:
         """Return a new host for one session alone."""
         async with self._starting:
             link = await self._start()
-            self._private.add(link.name)
+            self.seclude(link.name)
             return link
+
+    def seclude(self, name: str) -> None:
+        """Give this host no other session, and end it with the one it has."""
+        self._private.add(name)
 
     async def _start(self) -> HostLink:
         name, self._next = f"h{self._next}", self._next + 1

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from agent_pty.client.shell import default_shell
 from agent_pty.core import name as names
 from agent_pty.core.layout import Layout, expanded
 from agent_pty.daemon.hostlink import HostLink
@@ -238,7 +239,9 @@ class Registry:
 
     async def forget(self, record: Record) -> None:
         """Free a session everywhere."""
-        self._records.pop(record.name, None)
+        # Of two kills at once the second may find a new session of that name.
+        if self._records.get(record.name) is record:
+            del self._records[record.name]
         link = self._pool.get(record.host)
         if link is not None:
             with contextlib.suppress(AgentPtyError):
@@ -257,10 +260,16 @@ class Registry:
         self._records[record.name] = self._records.pop(record.name)
         exited = [r for r in self.records if r.state is State.EXITED]
         for old in exited[: max(0, len(exited) - _EXITED_KEPT)]:
-            self._records.pop(old.name)
-            task = asyncio.get_running_loop().create_task(self.forget(old))
+            task = asyncio.get_running_loop().create_task(self._evict(old))
             self._evictions.add(task)
             task.add_done_callback(self._evictions.discard)
+
+    async def _evict(self, record: Record) -> None:
+        """Forget an exited session, unless something it left in the background still runs."""
+        link = self._pool.get(record.host)
+        with contextlib.suppress(AgentPtyError):
+            if link is None or not await link.control("members", session=record.spec.instance):
+                await self.forget(record)
 
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Change a name; the instance and its files stay."""
@@ -274,13 +283,6 @@ class Registry:
         finally:
             self._reserved.discard(new_name)
         return self.info(record)
-
-
-def default_shell() -> str:
-    """Return bash where it exists, else the shell that every system has."""
-    return next(
-        (path for path in ("/bin/bash", "/usr/bin/bash") if os.path.exists(path)), "/bin/sh"
-    )
 
 
 def _directory(given: str) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import socket
+import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from agent_pty.transports.unix import UnixServer
 
 # Clients that still wait for an answer when the daemon stops get this long.
 _LAST_WORDS = 0.2
+_PREDECESSOR_SECONDS = 15.0
 
 
 def main(arguments: dict[str, Any]) -> None:
@@ -31,14 +33,15 @@ def main(arguments: dict[str, Any]) -> None:
         os.write(ready, b"1")
         os.close(ready)
 
-    run(Layout(**arguments["layout"]), on_listening=tell)
+    # Who starts us has seen that nobody listens: a daemon that holds the lock is on its way out.
+    run(Layout(**arguments["layout"]), on_listening=tell, patience=_PREDECESSOR_SECONDS)
 
 
-def run(layout: Layout, *, on_listening: Callable[[], None]) -> None:
+def run(layout: Layout, *, on_listening: Callable[[], None], patience: float = 0.0) -> None:
     """Be the daemon of a home until told to stop; refuse if it has one."""
     home.prepare(layout)
     lock = Lock(layout.daemon_lock)
-    if not lock.acquire(wait=False):
+    if not lock.acquire(patience=patience):
         raise DaemonRunning(f"a daemon is already running for {layout.home}", home=layout.home)
     with _bound(layout.socket) as listener:
         isolated = os.environ.get("AGENT_PTY_ISOLATION", "on") != "off"
@@ -66,6 +69,9 @@ def _bound(path: str) -> Any:
 
 
 def _must_be_dead(path: str) -> None:
+    # Connecting to a plain file is refused just like connecting to a dead socket.
+    if not stat.S_ISSOCK(os.lstat(path).st_mode):
+        raise DaemonError(f"{path} is there and is no socket: move it or choose another", path=path)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:
             probe.connect(path)

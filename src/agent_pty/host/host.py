@@ -43,6 +43,7 @@ class Host:
         self._controls: dict[str, Callable[..., Awaitable[Any]]] = {
             "opened": self._await_opened,
             "describe": self._describe,
+            "members": self._members,
             "kill": self._kill,
             "kill_all": self._kill_all,
             "forget": self._forget,
@@ -156,6 +157,9 @@ class Host:
         sessions = [session.describe() for session in self._sessions.values()]
         return HostReport(pid=os.getpid(), sessions=sessions)
 
+    async def _members(self, session: str) -> int:
+        return len(tree.members([self._find(session).root]))
+
     async def _kill(self, session: str) -> Any:
         return await self._find(session).kill()
 
@@ -191,6 +195,7 @@ class Host:
                     "pid": session.root.pid,
                     "birth": session.root.birth,
                     "host_pid": os.getpid(),
+                    "ended": msgspec.to_builtins(session.ending),
                 },
                 [session.master],
             )

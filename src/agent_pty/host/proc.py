@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -58,10 +59,14 @@ def environment(pid: int) -> set[bytes]:
 
 def open_files(pid: int) -> set[str]:
     """Return the paths behind a process's descriptors; empty if they are not to be seen."""
+    paths = set()
     try:
-        return {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+                paths.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
     except OSError:  # it ended, or is not ours to look into
         return set()
+    return paths
 
 
 def _command(pid: int) -> str:

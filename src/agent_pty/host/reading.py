@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import io
 from dataclasses import dataclass
 
 from agent_pty.core.until import Search
 from agent_pty.host.stream import Stream
 from agent_pty.ops.model import Gap
 
-_BACKWARDS = 256 * 1024
 _LONGEST_CHARACTER = 4
 
 
@@ -23,8 +23,11 @@ class Page:
     more: bool
 
 
-def page(stream: Stream, *, since: int | None, limit: int) -> Page:
-    """Return up to *limit* bytes from a cursor on (None: from the oldest kept)."""
+def page(stream: Stream, *, since: int | None, limit: int, whole_lines: bool = False) -> Page:
+    """Return up to *limit* bytes from a cursor on (None: from the oldest kept).
+
+    With *whole_lines* a page that is not the last ends with a line, if it has one.
+    """
     limit = max(limit, _LONGEST_CHARACTER)
     log, pending = stream.log, stream.transcript.pending
     asked = log.first if since is None else min(log.place(since), log.committed + len(pending))
@@ -36,8 +39,11 @@ def page(stream: Stream, *, since: int | None, limit: int) -> Page:
     if excerpt.place + len(data) >= log.committed and len(data) < limit:
         data += pending[max(0, excerpt.place - log.committed) :]
     data = _whole_characters(data[:limit])
+    end = log.committed + len(pending)
+    if whole_lines and excerpt.place + len(data) < end and b"\n" in data:
+        data = data[: data.rindex(b"\n") + 1]
     place = excerpt.place + len(data)
-    more = place < log.committed + len(pending)
+    more = place < end
     if place > log.committed:
         stream.show()
     return Page(
@@ -46,19 +52,29 @@ def page(stream: Stream, *, since: int | None, limit: int) -> Page:
 
 
 def tail(stream: Stream, *, lines: int, limit: int) -> Page:
-    """Return the last *lines* lines, the unfinished one included."""
+    """Return the last *lines* lines, the unfinished one included; a gap says if not all fit."""
     log = stream.log
     end = log.committed + len(stream.transcript.pending)
-    start = end - min(_BACKWARDS, limit)
-    text = page(stream, since=log.cursor(max(log.first, start)), limit=limit).text
-    kept = text.splitlines(keepends=True)[-lines:] if lines else []
-    return Page(text="".join(kept), cursor=_cursor(stream, end), gap=None, more=False)
+    start = max(log.first, end - limit)
+    text = page(stream, since=log.cursor(start), limit=limit).text
+    found = _lines(text)
+    gap = None
+    if len(found) <= lines and start > log.first:
+        gap = Gap(start=log.cursor(log.first), end=log.cursor(start))
+    kept = found[-lines:] if lines else []
+    return Page(text="".join(kept), cursor=_cursor(stream, end), gap=gap, more=False)
 
 
 def matching(found: Page, search: Search) -> Page:
     """Keep only the lines of a page that match."""
-    kept = [line for line in found.text.splitlines(keepends=True) if search(line.rstrip("\n"))]
+    # A pattern may match the empty string, which is a match.
+    kept = [line for line in _lines(found.text) if search(line.rstrip("\n")) is not None]
     return Page(text="".join(kept), cursor=found.cursor, gap=found.gap, more=found.more)
+
+
+def _lines(text: str) -> list[str]:
+    """Cut after each line feed; `splitlines` would cut at U+2028 and others, too."""
+    return list(io.StringIO(text, newline="\n"))
 
 
 def _cursor(stream: Stream, place: int) -> int:

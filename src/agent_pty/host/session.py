@@ -179,7 +179,8 @@ class Session:
         if tail is not None and since is None:
             found = reading.tail(self.stream, lines=tail, limit=max_bytes)
         else:
-            found = reading.page(self.stream, since=since, limit=max_bytes)
+            whole = grep is not None
+            found = reading.page(self.stream, since=since, limit=max_bytes, whole_lines=whole)
         if grep is not None:
             found = reading.matching(found, compiled(grep))
         ending = self.ending or Ending()

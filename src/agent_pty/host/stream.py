@@ -59,6 +59,7 @@ class Stream:
         self.log = log
         self._checkpoint_raw = 0
         self._shown = 0
+        self._cursors_moved = False
 
     @classmethod
     def create(cls, directory: str, *, rows: int, cols: int, keep: int) -> Stream:
@@ -91,12 +92,18 @@ class Stream:
         # Older than the spool reaches only if a full disk kept us from making a checkpoint.
         self._checkpoint_raw = start = max(start, self._ring.oldest)
         owed = bytearray()
-        for begin, end in _chunks(start, self._ring.answered, self._ring.written):
+        # Who was shown an unfinished line holds a cursor in it: a rewriting must be noticed again.
+        shown = max(start, self._ring.shown)
+        for begin, end in _chunks(start, {self._ring.answered, shown}, self._ring.written):
+            if begin == shown:
+                self._observe()
             replies = self._understand(self._ring.read(begin, end))
             if begin >= self._ring.answered:
                 owed += replies
-        if self._ring.shift > self.log.shift:
-            self.log.supersede(self.log.committed, self._ring.shift - self.log.shift)
+        if shown >= self._ring.written:
+            self._observe()
+        if self._cursors_moved:
+            self.checkpoint()
         return bytes(owed)
 
     @property
@@ -116,6 +123,10 @@ class Stream:
 
     def show(self) -> None:
         """Note that somebody was shown the unfinished line, or a cursor behind it."""
+        self._ring.note(shown=self._ring.written)
+        self._observe()
+
+    def _observe(self) -> None:
         self.transcript.observe()
         self._shown = len(self.transcript.pending)
 
@@ -128,7 +139,7 @@ class Stream:
         start = self._ring.written
         self._ring.commit(count)
         replies = self._understand(self._ring.read(start, start + count))
-        if self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
+        if self._cursors_moved or self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
             self.checkpoint()
         return Taken(count=count, open=still_open, replies=replies)
 
@@ -147,7 +158,7 @@ class Stream:
     def _follow_shown(self, line: int) -> None:
         if self.transcript.superseded:
             self.log.supersede(line, self._shown)
-            self._ring.note(shift=self.log.shift)
+            self._cursors_moved = True
             self._shown = 0
         elif self.log.committed > line:
             self._shown = 0
@@ -161,6 +172,7 @@ class Stream:
     def checkpoint(self) -> None:
         """Save what was understood; if the disk is full, go on and have less to recover from."""
         self._checkpoint_raw = self._ring.written
+        self._cursors_moved = False
         try:
             saved = Checkpoint(
                 version=_VERSION,
@@ -200,11 +212,10 @@ def _drain(fd: int, room: memoryview) -> tuple[int, bool]:
     return count, True
 
 
-def _chunks(start: int, border: int, end: int) -> list[tuple[int, int]]:
-    """Cut a stretch of the stream into batches, none of them across *border*."""
-    cuts = [*range(start, end, AHEAD), end]
-    if start < border < end:
-        cuts = sorted({*cuts, border})
+def _chunks(start: int, borders: set[int], end: int) -> list[tuple[int, int]]:
+    """Cut a stretch of the stream into batches, none of them across one of *borders*."""
+    within = {border for border in borders if start < border < end}
+    cuts = sorted({*range(start, end, AHEAD), end, *within})
     return [(begin, stop) for begin, stop in itertools.pairwise(cuts) if stop > begin]
 
 

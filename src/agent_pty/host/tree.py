@@ -50,14 +50,16 @@ def members(roots: Sequence[Root]) -> list[Entry]:
     children: dict[int, list[Entry]] = {}
     for found in table.values():
         children.setdefault(found.ppid, []).append(found)
-    by_pid = {root.pid: root for root in roots}
-    start = [e for e in table.values() if e.session in by_pid or _is_root(e, by_pid.get(e.pid))]
+    own = {root.pid for root in roots if _unreplaced(root, table)}
+    start = [e for e in table.values() if e.session in own or e.pid in own]
     start += [e for e in _orphans(roots, table) if _marked(e, roots)]
     return [e for e in _descendants(start, children) if e.alive and e.pid != os.getpid()]
 
 
-def _is_root(found: Entry, root: Root | None) -> bool:
-    return root is not None and root.birth in (None, found.birth)
+def _unreplaced(root: Root, table: dict[int, Entry]) -> bool:
+    """Whether the pid still means the session: it is not reused while that has members."""
+    found = table.get(root.pid)
+    return found is None or root.birth in (None, found.birth)
 
 
 def _orphans(roots: Sequence[Root], table: dict[int, Entry]) -> list[Entry]:

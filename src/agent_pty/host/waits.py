@@ -36,6 +36,7 @@ class _Waiter:
     answer: asyncio.Future[Met]
     seen: int
     drawn: int
+    looks: bool
     timer: asyncio.TimerHandle | None = field(default=None)
 
 
@@ -61,6 +62,7 @@ class Waits:
             answer=asyncio.get_running_loop().create_future(),
             seen=mark.place,
             drawn=self._stream.transcript.drawn,
+            looks=any(text.startswith("screen:") for text, _ in conditions),
         )
         await self._catch_up(waiter)
         self._begin(waiter)
@@ -111,22 +113,28 @@ class Waits:
 
     def moved(self, mark: Mark) -> None:
         """Go on from a new input: what came before it was searched, its echo is no answer."""
-        if self._look is not None:
-            self._look.cancel()
-            self._look_now()
+        self._look_if_due()
         for waiter in self._waiters:
             waiter.mark = mark
 
     def _drawn(self) -> bool:
         transcript = self._stream.transcript
-        return transcript.alternate or any(w.drawn != transcript.drawn for w in self._waiters)
+        return transcript.alternate or any(
+            waiter.looks or waiter.drawn != transcript.drawn for waiter in self._waiters
+        )
+
+    def _look_if_due(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look_now()
 
     def _look_now(self) -> None:
         self._look = None
         self._tell(lambda waiter: Look(at=time.monotonic(), view=self._sight(waiter)))
 
     def ended(self) -> None:
-        """Tell every waiter that the program is gone."""
+        """Tell every waiter that the program is gone, after a look at what it drew last."""
+        self._look_if_due()
         self._tell(lambda waiter: Ended(at=time.monotonic(), view=self._sight(waiter)))
         for waiter in list(self._waiters):
             self._give_up(waiter)

@@ -25,6 +25,9 @@ def main() -> None:
     with_daemon, ready = arguments.pop("daemon", False), arguments.pop("ready")
     layout = Layout(**arguments)
     os.set_inheritable(ready, False)
+    # A lock or pipe of whoever started us would be held as long as we and our programs live.
+    os.closerange(3, ready)
+    os.closerange(ready + 1, os.sysconf("SC_OPEN_MAX"))
     if os.fork():
         os._exit(0)
     os.setsid()

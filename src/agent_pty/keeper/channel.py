@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty.core.frame import Frame, FrameReader, Kind, encoded
+from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
 
 _CHUNK = 1 << 16
 _MOST_FDS = 64
@@ -113,10 +113,12 @@ class Channel:
             except BlockingIOError:
                 return messages
             except OSError as error:
+                if messages:
+                    return messages  # the next call reports the end
                 raise ChannelClosed(str(error)) from error
             if not data:
                 if messages:
-                    return messages  # the next call reports the end
+                    return messages
                 raise ChannelClosed("the other side closed the connection")
             messages += [self._message(frame) for frame in self._reader.feed(data)]
 
@@ -131,8 +133,13 @@ class Channel:
         return data
 
     def _message(self, frame: Frame) -> Message:
-        body = json.loads(frame.body)
-        count = body.pop("fds", 0)
+        try:
+            body = json.loads(frame.body)
+        except (ValueError, RecursionError) as error:
+            raise Garbage(f"a message that is no JSON: {error}") from error
+        count = body.pop("fds", 0) if isinstance(body, dict) else None
+        if not isinstance(count, int):
+            raise Garbage("a message that is no object with a number of descriptors")
         if count > len(self._fds):
             raise ChannelClosed(f"{count} descriptors announced, {len(self._fds)} arrived")
         return Message(body=body, fds=tuple(self._fds.popleft() for _ in range(count)))

@@ -12,6 +12,7 @@ import os
 import selectors
 import signal
 import socket
+import struct
 import sys
 import time
 from collections.abc import Callable
@@ -138,7 +139,7 @@ class Keeper:
 
         try:
             self._requests[body["do"]](peer, body, message.fds, reply)
-        except (KeyError, TypeError, ValueError, OSError) as error:
+        except (KeyError, TypeError, ValueError, OSError, struct.error) as error:
             reply(error=failure("keeper", error))
         finally:
             for fd in message.fds:
@@ -240,8 +241,11 @@ class Keeper:
             ended=starting.ended,
         )
         self._sessions[starting.session] = held
-        self._programs[pid] = starting.session
         starting.reply(pid=pid, birth=held.birth)
+        if held.ended is None:
+            self._programs[pid] = starting.session
+        else:
+            self._tell_end(starting.session, held)
 
     def _abandon_late_starts(self) -> None:
         now = time.monotonic()
@@ -287,6 +291,7 @@ class Keeper:
                 birth=body["birth"],
                 ours=False,
                 host=peer.name,
+                ended=body["ended"],
             )
         self._hosts.setdefault(peer.name, body["host_pid"])
         reply()

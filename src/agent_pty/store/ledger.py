@@ -36,7 +36,7 @@ class Ledger:
     def __init__(self, path: str) -> None:
         self._path = path
         self._lines: OrderedDict[str, Line] = OrderedDict()
-        self._acting: dict[str, asyncio.Future[bytes]] = {}
+        self._acting: dict[str, asyncio.Future[bytes | None]] = {}
         self._load()
 
     async def once(
@@ -61,7 +61,9 @@ class Ledger:
         if line.answer is not None:
             return line.answer.encode()
         if line.key in self._acting:
-            return await asyncio.shield(self._acting[line.key])
+            answer = await asyncio.shield(self._acting[line.key])
+            if answer is not None:
+                return answer
         raise HostLost(
             f"delivery unknown: the first request with key {line.key!r} was not answered; "
             "look before you ask again with a new key",
@@ -78,7 +80,8 @@ class Ledger:
             answered.set_result(answer)
         finally:
             del self._acting[line.key]
-            answered.cancel()  # does nothing to an answer that is there
+            if not answered.done():  # not cancelled: that would cancel who waits for it
+                answered.set_result(None)
         while len(self._lines) > _MOST_KEYS:
             self._lines.popitem(last=False)
         return answer
@@ -86,8 +89,12 @@ class Ledger:
     def _append(self, line: Line) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(self._path, flags, 0o600)
+        size = os.fstat(fd).st_size
         try:
             atomic.write_all(fd, msgspec.json.encode(line) + b"\n")
+        except OSError:
+            os.ftruncate(fd, size)  # or the next line would be joined to half of this one
+            raise
         finally:
             os.close(fd)
         self._lines[line.key] = line

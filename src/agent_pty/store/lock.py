@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
+import signal
+from collections.abc import Iterator
 
 
 class Lock:
@@ -13,13 +16,17 @@ class Lock:
         self.path = path
         self._fd = -1
 
-    def acquire(self, *, wait: bool) -> bool:
-        """Take the lock; without *wait*, False says that somebody else has it."""
+    def acquire(self, *, patience: float = 0.0) -> bool:
+        """Take the lock; False says that somebody else has it, for longer than *patience*.
+
+        Waiting uses the interval timer, so only a main thread may be patient.
+        """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(self.path, flags, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
+            with _alarm(patience):
+                fcntl.flock(fd, fcntl.LOCK_EX | (0 if patience else fcntl.LOCK_NB))
+        except (BlockingIOError, TimeoutError):
             os.close(fd)
             return False
         except BaseException:
@@ -33,6 +40,25 @@ class Lock:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+@contextlib.contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Interrupt a blocking call by TimeoutError after *seconds*; 0 means never."""
+    if not seconds:
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def held(path: str) -> bool:

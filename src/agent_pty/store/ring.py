@@ -19,7 +19,8 @@ from agent_pty.store.atomic import write_all
 SIZE = 512 * 1024
 AHEAD = 64 * 1024
 _VERSION = 1
-# version, bytes ever written, bytes whose replies were sent, cursor of the last input, cursor shift
+# version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
+# which somebody was last shown the unfinished line
 _HEADER = struct.Struct("<QQQQQ")
 _START = 4096
 _ZEROS = bytes(AHEAD)
@@ -37,7 +38,7 @@ class Ring:
         self._map = _create(path) if create else _open(path)
         self._view = memoryview(self._map)
         fields: tuple[int, ...] = _HEADER.unpack_from(self._map)
-        version, self.written, self.answered, self._input, self._shift = fields
+        version, self.written, self.answered, self._input, self._shown = fields
         if version != _VERSION:
             self.close()
             raise RingLost(f"{path}: version {version}, not {_VERSION}")
@@ -53,14 +54,14 @@ class Ring:
         return self._input
 
     @property
-    def shift(self) -> int:
-        """How far cursors are ahead of the text because shown lines were rewritten."""
-        return self._shift
+    def shown(self) -> int:
+        """Place at which somebody was last shown the unfinished line."""
+        return self._shown
 
-    def note(self, *, input_cursor: int | None = None, shift: int | None = None) -> None:
+    def note(self, *, input_cursor: int | None = None, shown: int | None = None) -> None:
         """Remember two numbers across a crash."""
         self._input = self._input if input_cursor is None else input_cursor
-        self._shift = self._shift if shift is None else shift
+        self._shown = self._shown if shown is None else shown
         self._store()
 
     def room(self) -> memoryview:
@@ -113,7 +114,7 @@ class Ring:
 
     def _store(self) -> None:
         _HEADER.pack_into(
-            self._map, 0, _VERSION, self.written, self.answered, self._input, self._shift
+            self._map, 0, _VERSION, self.written, self.answered, self._input, self._shown
         )
 
 

@@ -19,6 +19,8 @@ from agent_pty.transports.caller import Caller, Handle, peer
 from agent_pty.transports.hangup import HangupWatch
 
 _MOST_CLIENTS = 4096
+# asyncio listens again, with 100 unless told: a burst of clients would be turned away.
+_BACKLOG = 512
 _MOST_WAITING = 64
 # A line that was begun is finished within this time; an idle connection may stay.
 _LINE_SECONDS = 30.0
@@ -39,7 +41,9 @@ class UnixServer:
     async def start(self, listener: socket.socket) -> None:
         """Begin to accept."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(lambda: UnixClient(self), sock=listener)
+        self._server = await loop.create_unix_server(
+            lambda: UnixClient(self), sock=listener, backlog=_BACKLOG
+        )
 
     def stop_accepting(self) -> None:
         """Take no new client; the ones there are served on."""
@@ -102,6 +106,8 @@ class UnixClient(asyncio.Protocol):
         if len(self._buffer) > LARGEST_REQUEST:
             self._too_large()
             return
+        if begin == 0:  # the line before was finished: what is there was begun just now
+            self._stop_timing()
         self._time_line()
 
     def _take(self, line: bytes) -> bool:
@@ -122,12 +128,21 @@ class UnixClient(asyncio.Protocol):
         )
 
     def _time_line(self) -> None:
+        if self._buffer and self._line_timer is None:
+            loop = asyncio.get_running_loop()
+            self._line_timer = loop.call_later(_LINE_SECONDS, self._line_late)
+
+    def _stop_timing(self) -> None:
         if self._line_timer is not None:
             self._line_timer.cancel()
             self._line_timer = None
-        if self._buffer:
-            loop = asyncio.get_running_loop()
-            self._line_timer = loop.call_later(_LINE_SECONDS, self.drop)
+
+    def _line_late(self) -> None:
+        self._line_timer = None
+        if self._transport is not None and not self._transport.is_reading():
+            self._time_line()  # it is us who do not read the rest
+            return
+        self.drop()
 
     def _work(self) -> None:
         if self._task is None and self._waiting:

@@ -1,0 +1,159 @@
+"""What `doctor` says of the daemon, and of sessions and processes without one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agent_pty import __version__
+from agent_pty.cli.check import Check, Trouble, examine, listening, reason
+from agent_pty.cli.command import Invocation
+from agent_pty.cli.lifecycle import status_of
+from agent_pty.client.connection import connect
+from agent_pty.core.layout import Layout
+from agent_pty.errors import AgentPtyError
+from agent_pty.store.lock import held
+
+if TYPE_CHECKING:
+    from agent_pty.cli.orphan import Leftovers, Orphan
+
+# More than a daemon needs to find out that a host does not answer.
+_PATIENCE = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """What runs for a home; *orphans* are what nobody accounts for."""
+
+    status: dict[str, Any]
+    log_dir: str | None
+    checks: list[Check]
+    orphans: list[Orphan]
+
+
+def look(call: Invocation) -> Running:
+    """Ask the daemon, then compare its word with the process table."""
+    where = _layout(call)
+    status, instances = _ask(call)
+    orphans: list[Orphan] = []
+    checks = [
+        examine("daemon", lambda call: _daemon(call.layout, status), call),
+        examine("leftovers", lambda call: _left(call.layout, status, instances, orphans), call),
+    ]
+    return Running(
+        status=status, log_dir=where.log_dir if where else None, checks=checks, orphans=orphans
+    )
+
+
+def _layout(call: Invocation) -> Layout | None:
+    """Return where things are, None if even that cannot be said."""
+    try:
+        return call.layout
+    except (AgentPtyError, OSError):
+        return None
+
+
+# -- the daemon
+
+
+def _ask(call: Invocation) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the daemon's status and the instances of its sessions."""
+    try:
+        where = call.layout
+        # First the list: a host that does not answer is known only once it was asked.
+        instances = _instances(where)
+        return status_of(where), instances
+    except AgentPtyError as error:
+        return _silent(call, reason(error)), frozenset()
+
+
+def _instances(where: Layout) -> frozenset[str]:
+    try:
+        with connect(where, start=False, patience=_PATIENCE) as connection:
+            return frozenset(one["instance"] for one in connection.ask("list"))
+    except AgentPtyError:
+        return frozenset()  # the status says why
+
+
+def _silent(call: Invocation, error: str) -> dict[str, Any]:
+    where = _layout(call)
+    return {
+        "socket": where.socket if where else None,
+        "running": False,
+        "session_count": 0,
+        "trace_path": None,
+        "error": error,
+        "pid": None,
+    }
+
+
+def _daemon(where: Layout, status: dict[str, Any]) -> str:
+    if status["running"]:
+        return _running(where, status)
+    if held(where.daemon_lock):
+        raise Trouble(_locked(where, status["error"]))
+    if listening(where.socket):
+        raise Trouble(
+            f"what listens at {where.socket} is no daemon of ours ({status['error']}): "
+            "choose another with --socket"
+        )
+    return "not running: any command starts one"
+
+
+def _running(where: Layout, status: dict[str, Any]) -> str:
+    silent = [host for host in status.get("hosts", ()) if not host["responsive"]]
+    if silent:
+        names = " and ".join(f"{host['name']} ({host['sessions']} sessions)" for host in silent)
+        pids = " ".join(str(host["pid"]) for host in silent)
+        # Not `restart --keep`: the new daemon would wait for the same host.
+        raise Trouble(f"no answer from host {names}: `kill -9 {pids}`, a new host takes over")
+    version = status.get("version")
+    if version != __version__:
+        raise Trouble(f"version {version}, this is {__version__}: run `agent-pty restart --keep`")
+    detail = f"running, pid {status['pid']}, {status['session_count']} session(s)"
+    home = status.get("home")
+    return detail if home == where.home else f"{detail}, of the home {home}"
+
+
+def _locked(where: Layout, error: str) -> str:
+    from agent_pty.cli.orphan import holder  # noqa: PLC0415  a broken psutil is for `leftovers`
+
+    pid = holder(where.daemon_lock)
+    who, remedy = (f" (pid {pid})", f"`kill -9 {pid}`") if pid else ("", "end it")
+    return (
+        f"a daemon{who} holds {where.home} but cannot be asked: {error}. If it listens at "
+        f"another --socket, use that; else {remedy}: no session is lost, "
+        "any command starts another daemon"
+    )
+
+
+# -- what is left
+
+
+def _left(
+    where: Layout, status: dict[str, Any], instances: frozenset[str], orphans: list[Orphan]
+) -> str:
+    from agent_pty.cli import orphan  # noqa: PLC0415  a broken psutil must fail this check alone
+
+    ours = status["running"] and status.get("home") == where.home
+    left = orphan.survey(where, status=status if ours else None, instances=instances)
+    orphans += left.orphans
+    if left.orphans:
+        pids = " ".join(str(one.pid) for one in left.orphans)
+        raise Trouble(
+            f"{len(left.orphans)} process(es) belong to no session: "
+            f"`agent-pty doctor --orphans` lists them, `kill {pids}` ends them"
+        )
+    return "none" if left.nobody else _waiting(left) + _hope(where, status)
+
+
+def _waiting(left: Leftovers) -> str:
+    if left.sessions == 0:
+        return f"{left.servants} process(es) of ours wait for a daemon"
+    many = "1 session waits" if left.sessions == 1 else f"{left.sessions} sessions wait"
+    return f"{many} for a daemon"
+
+
+def _hope(where: Layout, status: dict[str, Any]) -> str:
+    locked = not status["running"] and held(where.daemon_lock)
+    return " that can be asked" if locked else ": any command starts one"

@@ -1,0 +1,72 @@
+"""Chords as people write them: `ctrl-c`, `alt-x`, `shift-tab`, `f5`, `enter`, `a`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from agent_pty.errors import BadRequest
+
+_MODIFIERS = {
+    "ctrl": "ctrl",
+    "control": "ctrl",
+    "c": "ctrl",
+    "alt": "alt",
+    "meta": "alt",
+    "option": "alt",
+    "m": "alt",
+    "shift": "shift",
+    "s": "shift",
+    "super": "super",
+    "cmd": "super",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chord:
+    """A key and the modifiers held with it; whether the key exists is the keyboard's to say."""
+
+    key: str
+    mods: frozenset[str]
+
+
+def chord(text: str) -> Chord:
+    """Read one chord.
+
+    >>> chord("ctrl-shift-up").key, sorted(chord("ctrl-shift-up").mods)
+    ('up', ['ctrl', 'shift'])
+    """
+    *held, key = _split(text)
+    mods = set()
+    for word in held:
+        if word.lower() not in _MODIFIERS:
+            raise BadRequest(
+                f"unknown modifier {word!r} in {text!r}: use ctrl, alt, shift or super"
+            )
+        mods.add(_MODIFIERS[word.lower()])
+    # A capital letter is what shift and the letter make.
+    if len(key) > 1:
+        key = key.lower()
+    return Chord(key=key, mods=frozenset(mods))
+
+
+def _split(text: str) -> list[str]:
+    """Cut at `-` and `+`; the key itself may be one of them, or be called `page-up`."""
+    words: list[str] = []
+    rest = text
+    while len(rest) > 1:
+        head, mark, tail = _first(rest)
+        if not mark or not tail or head.lower() not in _MODIFIERS:
+            break
+        words.append(head)
+        rest = tail
+    if not rest:
+        raise BadRequest(f"empty key in {text!r}: write for instance ctrl-c, up, f5 or enter")
+    return [*words, rest]
+
+
+def _first(rest: str) -> tuple[str, str, str]:
+    places = [place for place in (rest.find("-", 1), rest.find("+", 1)) if place > 0]
+    if not places:
+        return rest, "", ""
+    cut = min(places)
+    return rest[:cut], rest[cut], rest[cut + 1 :]

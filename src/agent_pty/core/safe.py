@@ -1,0 +1,184 @@
+"""What of a program's output may reach a person's own terminal.
+
+Rule of this file: an allow-list. Text, colours, cursor movement and the modes that a
+full-screen program needs pass. Everything that makes a terminal answer (device queries,
+title and setting reports, answerback), write to a clipboard, print, resize or retitle itself
+is left out, and so is everything unknown: a reply would come back as typed input.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+# Colours, cursor, erase, insert, delete, scroll, tabs, margins; `s`, `u` save and restore.
+_CSI_FINALS = frozenset("ABCDEFGHIJKLMPSXZ`abdefgmrsu@")
+_MODES = frozenset({4, 20})
+# Keys, autowrap, cursor, alternate screen, mouse, focus, bracketed paste, synchronised drawing.
+_PRIVATE_MODES = frozenset(
+    {
+        1,
+        5,
+        6,
+        7,
+        12,
+        25,
+        45,
+        47,
+        66,
+        1000,
+        1002,
+        1003,
+        1004,
+        1006,
+        1007,
+        1047,
+        1048,
+        1049,
+        2004,
+        2026,
+    }
+)
+_ESCAPE_FINALS = frozenset("78DEHMc=>")
+_CHARSETS = frozenset("0AB1245678CEHKQRYZ=<>`")
+_CONTROLS = frozenset("\a\b\t\n\v\f\r\x0e\x0f")
+_LINK_SCHEMES = ("http://", "https://", "mailto:")
+_LONGEST_LINK = 2048
+# Longer than any sequence that passes; a longer one is dropped while it arrives.
+_LONGEST_CARRY = 4096
+
+_TOKEN = re.compile(
+    # The bulk of all output in one go: text, line ends, and the commonest sequences as they are.
+    r"(?P<text>(?:[^\x00-\x1f\x7f-\x9f]+|[\a\b\t\n\r]+|\x1b\[[0-9;:]*[A-HJKLMPXdfm@])+)"
+    r"|\x1b\[(?P<csi>[\x30-\x3f]*)(?P<middle>[\x20-\x2f]*)(?P<final>[\x40-\x7e])"
+    r"|\x1b\](?P<osc>[^\x07\x1b\x9c]*)(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b\](?:[^\x07\x1b\x9c]*)(?=\x1b[^\\])"
+    r"|(?P<string>\x1b[PX^_]|[\x90\x98\x9d-\x9f])"
+    r"|\x1b(?P<between>[\x20-\x2f]+)(?P<designated>[\x30-\x7e])"
+    r"|\x1b(?P<escape>[\x30-\x4f\x51-\x57\x59-\x5a\x5c\x60-\x7e])"
+    r"|(?P<control>[\x00-\x1a\x1c-\x1f\x7f-\x8f\x91-\x97\x99-\x9c])"
+)
+# An escape sequence whose end has not arrived.
+_UNFINISHED = re.compile(
+    r"\x1b(?:\[[\x30-\x3f]*[\x20-\x2f]*|\][^\x07\x1b\x9c]*\x1b?|[\x20-\x2f]*)?\Z"
+)
+_STRING_END = re.compile(r"\x07|\x1b\\|\x9c|[\x18\x1a]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """What a person asked to let through besides."""
+
+    title: bool = False
+    clipboard: bool = False
+
+
+class SafeOutput:
+    """Filter a byte stream, split anywhere, for a person's terminal."""
+
+    def __init__(self, allowed: Allowed | None = None) -> None:
+        self._allowed = allowed or Allowed()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._carry = ""
+        self._in_string = False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what of *data* is safe; a sequence that has not ended is kept back."""
+        text = self._carry + self._decoder.decode(data)
+        self._carry = ""
+        kept: list[str] = []
+        at = 0
+        while at < len(text):
+            at = self._skip_string(text, at) if self._in_string else self._take(text, at, kept)
+        return "".join(kept).encode("utf-8", "replace")
+
+    def _take(self, text: str, at: int, kept: list[str]) -> int:
+        """Judge one token; return where the next begins."""
+        found = _TOKEN.match(text, at)
+        if found is not None:
+            self._in_string = found["string"] is not None
+            kept.append(self._judge(found))
+            return found.end()
+        if _UNFINISHED.match(text, at):
+            self._keep_back(text[at:])
+            return len(text)
+        return at + 1  # an escape followed by what continues no sequence
+
+    def _keep_back(self, rest: str) -> None:
+        if len(rest) <= _LONGEST_CARRY:
+            self._carry = rest
+        else:
+            self._in_string = rest.startswith("\x1b]")
+
+    def _skip_string(self, text: str, at: int) -> int:
+        end = _STRING_END.search(text, at)
+        if end is not None:
+            self._in_string = False
+            return end.end()
+        # Its terminator may be split: keep the escape, drop the rest.
+        self._carry = "\x1b" if text.endswith("\x1b") else ""
+        return len(text)
+
+    def _judge(self, found: re.Match[str]) -> str:
+        if found["text"] is not None:
+            return found[0]
+        if found["control"] is not None:
+            return found[0] if found[0] in _CONTROLS else ""
+        if found["final"] is not None:
+            return _control_sequence(found)
+        if found["osc"] is not None:
+            return self._system_command(found["osc"])
+        if found["between"] is not None:
+            return found[0] if _designation(found["between"], found["designated"]) else ""
+        return found[0] if found["escape"] in _ESCAPE_FINALS else ""
+
+    def _system_command(self, content: str) -> str:
+        number, _, rest = content.partition(";")
+        if number == "8" and _safe_link(rest):
+            return f"\x1b]8;{rest}\x1b\\"
+        if number in ("0", "1", "2") and self._allowed.title:
+            return f"\x1b]{number};{_printable(rest)}\x1b\\"
+        # A question mark asks for the clipboard's content instead of setting it.
+        if number == "52" and self._allowed.clipboard and not rest.endswith("?"):
+            return f"\x1b]52;{_printable(rest)}\x1b\\"
+        return ""
+
+
+def _control_sequence(found: re.Match[str]) -> str:
+    parameters, middle, final = found["csi"], found["middle"], found["final"]
+    if middle:
+        shape_or_reset = middle + final in (" q", "!p")
+        return found[0] if shape_or_reset and (parameters.isdigit() or not parameters) else ""
+    if final in "hl":
+        return _mode_change(parameters, final)
+    if parameters[:1] in ("<", "=", ">", "?"):
+        return found[0] if parameters[0] == "?" and final in "JK" else ""
+    if final == "T":  # with more parameters it starts mouse tracking of a dangerous kind
+        return found[0] if parameters.count(";") == 0 else ""
+    return found[0] if final in _CSI_FINALS else ""
+
+
+def _mode_change(parameters: str, final: str) -> str:
+    private = parameters.startswith("?")
+    known = _PRIVATE_MODES if private else _MODES
+    asked = parameters.removeprefix("?").split(";")
+    kept = [mode for mode in asked if mode.isascii() and mode.isdigit() and int(mode) in known]
+    return f"\x1b[{'?' if private else ''}{';'.join(kept)}{final}" if kept else ""
+
+
+def _designation(between: str, designated: str) -> bool:
+    if between in ("(", ")", "*", "+"):
+        return designated in _CHARSETS
+    return between == "#" and designated in "34568"
+
+
+def _safe_link(rest: str) -> bool:
+    _, _, uri = rest.partition(";")
+    if len(rest) > _LONGEST_LINK or _printable(rest) != rest:
+        return False
+    return not uri or uri.lower().startswith(_LINK_SCHEMES)
+
+
+def _printable(text: str) -> str:
+    return "".join(character for character in text if character.isprintable())

@@ -1,0 +1,66 @@
+"""`keys` and `paste`: more than text."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from agent_pty.core.chord import chord
+from agent_pty.ops.context import Session
+from agent_pty.ops.op import Mutation, Op
+
+_MOST_KEYS = 1000
+
+
+class Keys(Mutation, frozen=True, kw_only=True):
+    """Press keys by name, encoded as the program in the session expects them now."""
+
+    id: Annotated[str, Meta(description="session to type into")]
+    keys: Annotated[
+        list[str],
+        Meta(
+            min_length=1, max_length=_MOST_KEYS, description="ctrl-c up f5 alt-x shift-tab enter a"
+        ),
+    ]
+    repeat: Annotated[int, Meta(ge=1, le=_MOST_KEYS, description="press all of them so often")] = 1
+    delay_ms: Annotated[int, Meta(ge=0, le=10_000, description="pause between two keys")] = 0
+
+
+class Paste(Mutation, frozen=True, kw_only=True):
+    """Paste text: bracketed if the program asked for that, and never able to end its own paste."""
+
+    id: Annotated[str, Meta(description="session to paste into")]
+    text: Annotated[str, Meta(description="what to paste")]
+    enter: Annotated[bool, Meta(description="press Enter afterwards")] = False
+
+
+class Pressed(Struct, frozen=True, kw_only=True):
+    """Pressed; what it causes can be read from *cursor* on."""
+
+    cursor: int
+    keys: int
+
+
+class Pasted(Struct, frozen=True, kw_only=True):
+    """Pasted; what it causes can be read from *cursor* on."""
+
+    cursor: int
+    bracketed: bool
+
+
+async def keys(session: Session, request: Keys) -> Pressed:
+    """Read every chord before the first is pressed: a misspelt one presses none."""
+    chords = [chord(text) for text in request.keys] * request.repeat
+    cursor = await session.hands.keys(chords, pause=request.delay_ms / 1000)
+    return Pressed(cursor=cursor, keys=len(chords))
+
+
+async def paste(session: Session, request: Paste) -> Pasted:
+    """Paste in one go."""
+    cursor, bracketed = await session.hands.paste(request.text, enter=request.enter)
+    return Pasted(cursor=cursor, bracketed=bracketed)
+
+
+KEYS = Op(name="keys", answer="pressed", request=Keys, where="session", handler=keys)
+PASTE = Op(name="paste", answer="pasted", request=Paste, where="session", handler=paste)

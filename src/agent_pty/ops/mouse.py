@@ -1,0 +1,105 @@
+"""`click`, `wheel` and `drag`: the mouse, by cell or by what is written there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from agent_pty.errors import BadRequest
+from agent_pty.ops.context import Session
+from agent_pty.ops.new import MOST_COLS, MOST_ROWS
+from agent_pty.ops.op import Mutation, Op
+
+Row = Annotated[int, Meta(ge=0, lt=MOST_ROWS, description="row, counted from 0")]
+Col = Annotated[int, Meta(ge=0, lt=MOST_COLS, description="column, counted from 0")]
+Held = Annotated[
+    list[Literal["ctrl", "alt", "shift"]], Meta(description="modifier keys held meanwhile")
+]
+
+
+class Click(Mutation, frozen=True, kw_only=True):
+    """Click in a session: at a cell, or in the middle of some visible text."""
+
+    id: Annotated[str, Meta(description="session to click in")]
+    row: Row | None = None
+    col: Col | None = None
+    text: Annotated[str | None, Meta(description="click where this is on the screen")] = None
+    button: Literal["left", "middle", "right"] = "left"
+    count: Annotated[int, Meta(ge=1, le=3, description="2 is a double click")] = 1
+    mods: Held = field(default_factory=list)
+
+
+class Wheel(Mutation, frozen=True, kw_only=True):
+    """Turn the mouse wheel over a cell."""
+
+    id: Annotated[str, Meta(description="session")]
+    direction: Literal["up", "down", "left", "right"]
+    row: Row = 0
+    col: Col = 0
+    count: Annotated[int, Meta(ge=1, le=1000, description="notches")] = 1
+
+
+class Drag(Mutation, frozen=True, kw_only=True):
+    """Press the left button at one cell, move to another, let go."""
+
+    id: Annotated[str, Meta(description="session")]
+    row: Row
+    col: Col
+    to_row: Row
+    to_col: Col
+
+
+class Clicked(Struct, frozen=True, kw_only=True):
+    """Done, at this cell; what it causes can be read from *cursor* on."""
+
+    cursor: int
+    row: int
+    col: int
+
+
+async def click(session: Session, request: Click) -> Clicked:
+    """Press and let go."""
+    row, col = _target(session, request)
+    cursor = await session.hands.click(
+        row=row, col=col, button=request.button, count=request.count, mods=frozenset(request.mods)
+    )
+    return Clicked(cursor=cursor, row=row, col=col)
+
+
+def _target(session: Session, request: Click) -> tuple[int, int]:
+    if request.text is None:
+        if request.row is None or request.col is None:
+            raise BadRequest("give row and col, or text", field="row")
+        return request.row, request.col
+    found = session.find(request.text)
+    if not found:
+        raise BadRequest(f"{request.text!r} is not on the screen", field="text")
+    if len(found) > 1:
+        places = ", ".join(f"{place.row},{place.col}" for place in found[:10])
+        raise BadRequest(
+            f"{request.text!r} is on the screen {len(found)} times ({places}): give row and col",
+            field="text",
+        )
+    return found[0].row, found[0].col + found[0].width // 2
+
+
+async def wheel(session: Session, request: Wheel) -> Clicked:
+    """Turn."""
+    cursor = await session.hands.wheel(
+        row=request.row, col=request.col, direction=request.direction, count=request.count
+    )
+    return Clicked(cursor=cursor, row=request.row, col=request.col)
+
+
+async def drag(session: Session, request: Drag) -> Clicked:
+    """Press, move, let go."""
+    cursor = await session.hands.drag(
+        start=(request.row, request.col), end=(request.to_row, request.to_col)
+    )
+    return Clicked(cursor=cursor, row=request.to_row, col=request.to_col)
+
+
+CLICK = Op(name="click", answer="clicked", request=Click, where="session", handler=click)
+WHEEL = Op(name="wheel", answer="wheeled", request=Wheel, where="session", handler=wheel)
+DRAG = Op(name="drag", answer="dragged", request=Drag, where="session", handler=drag)

@@ -1,0 +1,181 @@
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from agent_pty.host import proc
+from agent_pty.keeper.birth import birth
+
+IDLE = "import sys; print('up', flush=True); sys.stdin.read()"
+
+
+@contextmanager
+def idle(*, executable: str = sys.executable, **changes: object) -> Iterator[int]:
+    """Start a process that says when it is up and stays until it is left; give its pid."""
+    with subprocess.Popen(
+        [executable, "-c", IDLE, "one  two", "three"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        **changes,  # type: ignore[call-overload]  # the keywords of Popen, given by the test
+    ) as child:
+        child.stdout.readline()
+        yield child.pid
+
+
+def test_an_entry_is_what_the_kernel_says() -> None:
+    """
+    Parent, group, session and birth are those that other calls report.
+    """
+    found = proc.entry(os.getpid())
+
+    assert found is not None
+    assert (found.pid, found.ppid) == (os.getpid(), os.getppid())
+    assert (found.group, found.session) == (os.getpgid(0), os.getsid(0))
+    assert found.birth == birth(os.getpid())
+    assert found.alive
+
+
+def test_the_table_has_everybody() -> None:
+    """
+    One reading of the table finds init, ourselves and a child of ours.
+    """
+    with idle() as child:
+        table = proc.table()
+
+    assert {1, os.getpid(), child} <= table.keys()
+    assert table[child].ppid == os.getpid()
+
+
+def test_nobody_has_no_entry() -> None:
+    """
+    A process that is gone, or never was, has none, and nothing can be seen of it.
+    """
+    child = subprocess.Popen(["true"])
+    child.wait()
+
+    assert proc.entry(child.pid) is None
+    assert proc.entry(1 << 30) is None
+    assert proc.environment(child.pid) == set()
+    assert proc.open_files(child.pid) == set()
+    assert proc.family(child.pid) == []
+
+
+def test_a_zombie_is_not_alive() -> None:
+    """
+    A process that has ended but was not waited for is in the table, and counts as dead.
+    """
+    child = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+
+    found = proc.entry(child.pid)
+
+    assert found is not None
+    assert (found.stat, found.alive) == ("Z", False)
+    child.wait()
+
+
+def test_a_stopped_process_is_alive() -> None:
+    """
+    Standing still is not being dead.
+    """
+    with idle() as child:
+        os.kill(child, signal.SIGSTOP)
+        os.waitid(os.P_PID, child, os.WSTOPPED)
+
+        found = proc.entry(child)
+
+        os.kill(child, signal.SIGCONT)
+    assert found is not None
+    assert (found.stat, found.alive) == ("T", True)
+
+
+def test_a_name_with_parentheses_is_understood(tmp_path: Path) -> None:
+    """
+    A program may call itself what it likes.
+    """
+    odd = tmp_path / ") Z 1 2 (x"
+    odd.symlink_to(sys.executable)
+
+    with idle(executable=str(odd)) as child:
+        found = proc.entry(child)
+
+    assert found is not None
+    assert (found.ppid, found.alive) == (os.getpid(), True)
+
+
+def test_a_process_is_described_by_its_command_line() -> None:
+    """
+    All words, with blanks between them.
+    """
+    with idle() as child:
+        found = proc.entry(child)
+        assert found is not None
+        described = proc.described(found)
+
+    assert (described.pid, described.ppid) == (child, os.getpid())
+    assert described.command.startswith(f"{sys.executable} -c import sys;")
+    assert described.command.endswith(" three")
+
+
+def test_the_environment_is_the_one_it_was_started_with() -> None:
+    """
+    Each variable is one entry, with its name.
+    """
+    with idle(env={"MARK": "a b=c"}) as child:
+        assert b"MARK=a b=c" in proc.environment(child)
+        assert b"MARK=a b" not in proc.environment(child)
+
+
+def test_open_files_are_the_paths(tmp_path: Path) -> None:
+    """
+    A terminal or a file that a process holds is found by its name.
+    """
+    with open(tmp_path / "held", "wb") as held, idle(stderr=held) as child:
+        assert str(tmp_path / "held") in proc.open_files(child)
+
+
+def test_a_file_closed_meanwhile_hides_no_other(tmp_path: Path) -> None:
+    """
+    A descriptor that is gone before it is looked at does not make the others invisible.
+    """
+    # We ourselves are such a process: the directory we list is closed when we look.
+    with open(tmp_path / "held", "wb"):
+        assert str(tmp_path / "held") in proc.open_files(os.getpid())
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may look into every process")
+def test_what_is_not_ours_is_not_seen() -> None:
+    """
+    Of somebody else's process neither environment nor files are to be had.
+    """
+    assert proc.environment(1) == set()
+    assert proc.open_files(1) == set()
+
+
+def test_a_family_is_a_process_and_its_descendants() -> None:
+    """
+    Grandchildren too, parents before children, and nobody else.
+    """
+    script = "sh -c 'echo $$; read x; true' & echo $!; wait"
+    with (
+        idle(),
+        subprocess.Popen(
+            ["sh", "-c", f"exec 3<&0; ({script}) <&3 & wait"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as root,
+    ):
+        assert root.stdout is not None
+        grandchild = {int(root.stdout.readline()), int(root.stdout.readline())}
+
+        family = proc.family(root.pid)
+
+    pids = [found.pid for found in family]
+    assert pids[0] == root.pid
+    assert grandchild < {*pids}
+    assert all(found.ppid in pids for found in family[1:])
