@@ -11,6 +11,7 @@ import dataclasses
 import itertools
 import json
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -140,7 +141,8 @@ def test_kil_04_polite_signals_come_first(agent: Agent) -> None:
     A program that listens may tidy up before it goes.
     """
     note = agent.home / "tidied"
-    agent.new("work", "bash", "-c", f"trap 'echo x > {note}; exit' TERM; echo up-$((1+1)); read x")
+    script = f"trap 'echo x > {note}; exit' HUP TERM; echo up-$((1+1)); read x"
+    agent.new("work", "bash", "-c", script)
     agent.ask("wait", id="work", until="up-2", timeout_ms=LONG)
 
     kill(agent)
@@ -173,7 +175,8 @@ def test_kil_07_a_stopped_process_is_gone(agent: Agent, nap: str) -> None:
     """
     A process under SIGSTOP is ended like any other.
     """
-    (sleeper,) = start(agent, f"sleep {nap} & kill -STOP $!", sleepers=1, nap=nap)
+    (sleeper,) = start(agent, f"sleep {nap} &", sleepers=1, nap=nap)
+    os.kill(sleeper, signal.SIGSTOP)
     eventually(lambda: "T (stopped)" in Path(f"/proc/{sleeper}/status").read_text())
 
     kill(agent)

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from agent_pty.client.start import start_daemon
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, DaemonUnreachable, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, DaemonUnreachable, from_wire
 
 PROTOCOL = 1
 
@@ -42,7 +42,10 @@ class Connection:
 
     def exchange(self, request: dict[str, Any]) -> dict[str, Any]:
         """Return the whole envelope, of success or failure."""
-        line = json.dumps({**request, "v": PROTOCOL}, ensure_ascii=False).encode() + b"\n"
+        try:
+            line = json.dumps({**request, "v": PROTOCOL}, ensure_ascii=False).encode() + b"\n"
+        except UnicodeEncodeError as error:
+            raise BadRequest("text, names and paths must be valid UTF-8") from error
         # Refused in the middle: the answer, if there is one, says why.
         with contextlib.suppress(OSError):
             self._socket.sendall(line)

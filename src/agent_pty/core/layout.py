@@ -106,12 +106,13 @@ def layout(
     home = env.get("AGENT_PTY_HOME") or "~/.agent-pty"
     if home.startswith("~") and not env.get("HOME"):
         raise DaemonError("HOME is not set: set AGENT_PTY_HOME to a directory of your own")
-    default = f"{home}/agent-pty.sock" if env.get("AGENT_PTY_HOME") else "~/.agent-pty.sock"
+    base = home.rstrip("/")
+    default = f"{base}/agent-pty.sock" if env.get("AGENT_PTY_HOME") else "~/.agent-pty.sock"
     socket = socket or env.get("AGENT_PTY_SOCKET") or default
     return Layout(
         home=_absolute(home, env, cwd),
         socket=_absolute(socket, env, cwd),
-        log_dir=_absolute(log_dir or f"{home}/runs", env, cwd),
+        log_dir=_absolute(log_dir or f"{base}/runs", env, cwd),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -100,7 +101,8 @@ class Custody:
         self._pool.reserve(name)
         link = await self._pool.find(name, pid)
         if link is None:
-            os.unlink(self._layout.host_socket(name))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self._layout.host_socket(name))
             return
         try:
             report = msgspec.convert(await link.control("describe"), HostReport)
@@ -123,7 +125,7 @@ class Custody:
             spec = _read_spec(self._layout.spec(instance))
         except (OSError, msgspec.DecodeError) as error:
             sys.stderr.write(f"daemon: nothing is known of session {instance}: {error}\n")
-            await self._keeping.ask({"do": "release", "session": instance})
+            await self._registry.discard(instance, pid=session["pid"], birth=session["birth"])
             return
         ended = msgspec.convert(session["ended"], Ending | None)
         record = Record(
@@ -138,6 +140,8 @@ class Custody:
         if self._pool.get(record.host) is not None:  # it lives but does not answer
             record.settled.set()
             record.diagnosis = f"host {record.host} does not answer"
+            if spec.isolate:
+                self._pool.seclude(record.host or "")
             return
         record.host = None
         await self._rehost([record], str(session["host"]))

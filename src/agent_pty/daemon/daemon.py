@@ -19,6 +19,7 @@ from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.registry import Registry
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
 from agent_pty.keeper.link import KeeperError
+from agent_pty.ops.model import Ending
 from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
 from agent_pty.transports.caller import Caller
@@ -48,7 +49,7 @@ class Daemon:
 
     def _keeper_says(self, body: dict[str, Any]) -> None:
         if body["event"] == "ended":
-            self._registry.ended(body["session"])
+            self._registry.ended(body["session"], Ending(**body["ended"]))
             self._save_index()
         elif body["event"] == "host_ended":
             self._custody.note_cause(body["host"], code=body["code"], signal=body["signal"])
@@ -167,18 +168,22 @@ class Daemon:
 
     async def _end_all(self) -> None:
         self._pool.retire()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_STOP_SECONDS):
-                await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
+        await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
+        # What had no host, or one that hung.
+        for survivor in await self._registry.fell():
+            sys.stderr.write(f"daemon: could not end process {survivor}\n")
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):
             await self._keeping.stop()
 
     async def _end_host(self, link: Any) -> None:
-        with contextlib.suppress(AgentPtyError):
-            for survivor in await link.control("kill_all"):
-                sys.stderr.write(f"daemon: could not end process {survivor}\n")
-            await link.control("leave")
+        try:
+            async with asyncio.timeout(_STOP_SECONDS):
+                await link.control("kill_all")
+                await link.control("leave")
+        except (AgentPtyError, TimeoutError) as error:
+            sys.stderr.write(f"daemon: host {link.name} does not leave: {error}\n")
+            self._pool.destroy(link)
 
 
 def _check_version(head: Head) -> None:

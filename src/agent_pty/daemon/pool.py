@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import time
 from collections import deque
@@ -141,6 +142,11 @@ class Pool:
             self._private.discard(name)
             self._links.pop(name)
             await link.control("leave")
+
+    def destroy(self, link: HostLink) -> None:
+        """End a host that does not leave; while it is connected its pid is its own."""
+        if self._isolated and link.connected and link.pid is not None:
+            os.kill(link.pid, signal.SIGKILL)
 
     def retire(self) -> None:
         """From now on hosts may go: they are not replaced."""

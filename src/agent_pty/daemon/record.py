@@ -34,8 +34,9 @@ class Record:
         self.spec = described.spec
         self.pid = described.pid
         self.birth = described.birth
-        self.state = described.state
-        self.ending = described.ending
+        if self.state is not State.EXITED:  # the keeper may have told before its host was told
+            self.state = described.state
+            self.ending = described.ending
         self.cursor = described.cursor
         self.quiet_ms = described.quiet_ms
 

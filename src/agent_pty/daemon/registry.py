@@ -29,7 +29,16 @@ from agent_pty.errors import (
 )
 from agent_pty.host import tree
 from agent_pty.keeper.link import KeeperError
-from agent_pty.ops.model import Described, HostReport, Killed, SessionInfo, Spec, State
+from agent_pty.ops.model import (
+    Described,
+    Ending,
+    HostReport,
+    Killed,
+    Process,
+    SessionInfo,
+    Spec,
+    State,
+)
 
 _EXITED_KEPT = 25
 _KILLED_REMEMBERED = 1000
@@ -45,6 +54,8 @@ class Registry:
         self._pool = pool
         self._records: dict[str, Record] = {}
         self._reserved: set[str] = set()
+        # Instances that are being started, and how they ended if that came first.
+        self._unborn: dict[str, Ending | None] = {}
         # Names that were killed: a second kill is no error. The newest are remembered.
         self._killed: OrderedDict[str, None] = OrderedDict()
         self._evictions: set[asyncio.Task[None]] = set()
@@ -97,11 +108,17 @@ class Registry:
                 title=title,
                 isolate=isolate,
             )
-            record = await self._start(spec, env)
+            self._unborn[spec.instance] = None
+            try:
+                record = await self._start(spec, env)
+            finally:
+                early = self._unborn.pop(spec.instance)
         finally:
             self._reserved.discard(name)
         self._killed.pop(name, None)
         self._records[name] = record
+        if early is not None:
+            self.ended(spec.instance, early)
         return self.info(record)
 
     def _reserve(self, name: str | None) -> str:
@@ -115,14 +132,18 @@ class Registry:
     async def _start(self, spec: Spec, env: Mapping[str, str]) -> Record:
         host = await self._host_for(spec)
         marks = {"AGENT_PTY_SESSION": spec.name, tree.MARK: spec.instance}
-        started = await self._keeping.spawn(
-            spec.instance,
-            argv=spec.argv,
-            cwd=spec.workspace,
-            env={**env, **marks},
-            rows=spec.rows,
-            cols=spec.cols,
-        )
+        try:
+            started = await self._keeping.spawn(
+                spec.instance,
+                argv=spec.argv,
+                cwd=spec.workspace,
+                env={**env, **marks},
+                rows=spec.rows,
+                cols=spec.cols,
+            )
+        except AgentPtyError:
+            await self._pool.dismiss(host.name)
+            raise
         record = Record(spec=spec, pid=started["pid"], birth=started["birth"])
         try:
             await self.hand(record, host)
@@ -176,7 +197,13 @@ class Registry:
         by_instance = {record.spec.instance: record for record in self.records}
         for one in report.sessions:
             if one.spec.instance in by_instance:
-                by_instance[one.spec.instance].update(one)
+                self._hear(by_instance[one.spec.instance], one)
+
+    def _hear(self, record: Record, one: Described) -> None:
+        known = record.state is State.EXITED
+        record.update(one)
+        if record.state is State.EXITED and not known:  # there was no keeper to tell
+            self.ended(one.spec.instance, one.ending or Ending())
 
     def info(self, record: Record) -> SessionInfo:
         """Return what is known of a session."""
@@ -228,14 +255,22 @@ class Registry:
                 ended=felled.ended, survivors=felled.survivors, exit_code=None, signal=None
             )
 
+    async def fell(self) -> Sequence[Process]:
+        """End every program without asking a host; return what survived."""
+        return (await tree.fell([self._root(record) for record in self.records])).survivors
+
     def _root(self, record: Record) -> tree.Root:
+        return self._root_of(record.spec.instance, pid=record.pid, birth=record.birth)
+
+    def _root_of(self, instance: str, *, pid: int | None, birth: float | None) -> tree.Root:
         return tree.Root(
-            pid=record.pid or 0,
-            birth=record.birth,
-            instance=record.spec.instance,
-            terminal=None,
-            keeper=self._keeping.pid,
+            pid=pid or 0, birth=birth, instance=instance, terminal=None, keeper=self._keeping.pid
         )
+
+    async def discard(self, instance: str, *, pid: int, birth: float | None) -> None:
+        """End a program whose session was never recorded."""
+        await tree.fell([self._root_of(instance, pid=pid, birth=birth)])
+        await self._keeping.ask({"do": "release", "session": instance})
 
     async def forget(self, record: Record) -> None:
         """Free a session everywhere."""
@@ -250,12 +285,15 @@ class Registry:
         if record.host is not None and record.spec.isolate:
             await self._pool.dismiss(record.host)
 
-    def ended(self, instance: str) -> None:
+    def ended(self, instance: str, ending: Ending) -> None:
         """Note an exit, and forget the oldest exited session if there are too many."""
+        if instance in self._unborn:
+            self._unborn[instance] = ending
+            return
         record = next((r for r in self.records if r.spec.instance == instance), None)
         if record is None:
             return
-        record.state = State.EXITED
+        record.state, record.ending = State.EXITED, ending
         # Re-inserted: the order of the dictionary is the order in which they exited.
         self._records[record.name] = self._records.pop(record.name)
         exited = [r for r in self.records if r.state is State.EXITED]

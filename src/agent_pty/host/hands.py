@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from agent_pty.core.chord import Chord
 from agent_pty.emulator import Emulator, Modifiers
 from agent_pty.errors import BadRequest
+from agent_pty.ops.context import Button, Direction
 
 
 class Input(Protocol):
@@ -18,8 +19,6 @@ class Input(Protocol):
         """Give *data* to the program; *typed* is what of it will be echoed."""
 
 
-Button = Literal["left", "middle", "right"]
-Direction = Literal["up", "down", "left", "right"]
 Wheel = Literal["wheel-up", "wheel-down", "wheel-left", "wheel-right"]
 _WHEELS: dict[Direction, Wheel] = {
     "up": "wheel-up",

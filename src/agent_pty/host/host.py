@@ -36,9 +36,7 @@ class Host:
         self.leaving = asyncio.Event()
         self._layout = layout
         self._sessions: dict[str, Session] = {}
-        self._ledgers: dict[str, Ledger] = {}
         self._opened: dict[str, asyncio.Future[None]] = {}
-        self._keeper_pid: int | None = None
         self._link = self._new_link()
         self._controls: dict[str, Callable[..., Awaitable[Any]]] = {
             "opened": self._await_opened,
@@ -59,8 +57,7 @@ class Host:
 
     async def connect(self) -> None:
         """Introduce this host to the keeper, which hands it its sessions."""
-        hello = await self._link.connect(self._layout.keeper_socket, role="host", name=self.name)
-        self._keeper_pid = hello["pid"]
+        await self._link.connect(self._layout.keeper_socket, role="host", name=self.name)
 
     def _keeper_says(self, message: Message) -> None:
         body = message.body
@@ -97,11 +94,12 @@ class Host:
             birth=body["birth"],
             instance=spec.instance,
             terminal=tty.name(master),
-            keeper=self._keeper_pid,
+            keeper=body["keeper"],
         )
         session = Session(spec, master=master, root=root, stream=stream)
+        ledger = Ledger(f"{directory}/keys.jsonl")
+        session.road = lambda payload: road.travel(session, ledger, payload)
         self._sessions[spec.instance] = session
-        self._ledgers[spec.instance] = Ledger(f"{directory}/keys.jsonl")
         self._save_spec(spec)
         session.start(owed)
         if body["ended"] is not None:
@@ -137,7 +135,7 @@ class Host:
         session = self._sessions.get(header["session"])
         if session is None:
             return failure(UnknownSession(header.get("name", header["session"])))
-        return await road.travel(session, self._ledgers[header["session"]], payload)
+        return await session.perform(payload)
 
     async def _control(self, header: dict[str, Any]) -> bytes:
         try:
@@ -171,7 +169,6 @@ class Host:
     async def _forget(self, session: str) -> None:
         """Free a session and its files."""
         found = self._sessions.pop(session, None)
-        self._ledgers.pop(session, None)
         self._opened.pop(session, None)
         if found is not None:
             found.close()

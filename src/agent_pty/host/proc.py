@@ -72,7 +72,7 @@ def open_files(pid: int) -> set[str]:
 def _command(pid: int) -> str:
     try:
         process = psutil.Process(pid)
-        return " ".join(process.cmdline()) or process.name()
+        return " ".join(" ".join(process.cmdline()).split()) or process.name()
     except psutil.Error:
         return ""
 

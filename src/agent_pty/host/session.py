@@ -7,21 +7,26 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
+from agent_pty.core.find import Place
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
 from agent_pty.host import proc, reading, tree, tty
 from agent_pty.host.end import EndWatch
-from agent_pty.host.look import look
+from agent_pty.host.eyes import Eyes
+from agent_pty.host.hands import Hands
+from agent_pty.host.notices import Notices
 from agent_pty.host.pattern import compiled
 from agent_pty.host.sight import Mark
 from agent_pty.host.stream import Stream
 from agent_pty.host.waits import Met, ProgramEnded, Waits
 from agent_pty.host.writer import Writer
+from agent_pty.ops.context import Form
 from agent_pty.ops.model import (
+    Changes,
     Described,
     Ending,
     Killed,
@@ -53,6 +58,10 @@ class Session:
         self._master = master
         self._writer = Writer(master)
         self._waits = Waits(stream)
+        self._notices = Notices()
+        self._eyes = Eyes(stream.emulator, self._notices)
+        self.hands = Hands(stream.emulator, self._writer.turn, self._input)
+        self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
         self._watch: EndWatch | None = None
@@ -119,18 +128,9 @@ class Session:
 
     # -- input
 
-    async def type(self, text: str, *, enter: bool) -> int:
-        """Type text; several lines are one paste, bracketed if the program asked for that."""
-        async with self._writer.turn:
-            data = text.encode()
-            if b"\n" in data or b"\r" in data:
-                data = self.stream.emulator.encode_paste(data)
-            return await self._input(data + b"\r" * enter, typed=text.splitlines(), entered=enter)
-
-    async def press(self, data: bytes) -> int:
-        """Write bytes as they are."""
-        async with self._writer.turn:
-            return await self._input(data, typed=[data.decode(errors="replace")], entered=False)
+    async def perform(self, payload: bytes) -> bytes:
+        """Send another request down the road; the host says which."""
+        return await self.road(payload)
 
     async def _input(self, data: bytes, *, typed: Sequence[str], entered: bool) -> int:
         if self.state is not State.RUNNING:
@@ -164,7 +164,19 @@ class Session:
 
     def look(self) -> Screen:
         """Render the screen."""
-        return look(self.stream, state=self.state, active=self._active())
+        return self._eyes.look(state=self.state, active=self._active())
+
+    def changes(self, since: str) -> Changes:
+        """Return what differs from an earlier screen."""
+        return self._eyes.changes(since)
+
+    def find(self, text: str) -> list[Place]:
+        """Return where text stands on the screen."""
+        return self._eyes.find(text)
+
+    def render(self, form: Form, *, scrollback: int) -> str:
+        """Return the screen in another form."""
+        return self._eyes.render(form, scrollback=scrollback)
 
     def _active(self) -> proc.Entry | None:
         group = tty.foreground(self._master) if self.state is State.RUNNING else None

@@ -79,7 +79,7 @@ class Keeper:
         self._programs: dict[int, str] = {}
         self._hosts: dict[str, int] = {}
         self._starting: dict[int, Starting] = {}
-        self._late: dict[str, list[tuple[dict[str, Any], list[int]]]] = {}
+        self._late: dict[str, list[dict[str, Any]]] = {}
         self._stopped = False
         self._wake_read, self._wake_write = socket.socketpair()
         self._requests: dict[str, Callable[[Peer, dict[str, Any], tuple[int, ...], Any], None]] = {
@@ -187,10 +187,9 @@ class Keeper:
         }
         reply(pid=os.getpid(), version=__version__, hosts=self._hosts, sessions=sessions)
         if peer.role == "host":
-            for late, fds in self._late.pop(peer.name, []):
-                self._post(peer, late, fds)
-                for fd in fds:
-                    os.close(fd)
+            for late in self._late.pop(peer.name, []):
+                if late["session"] in self._sessions:
+                    self._adopt(peer, late)
 
     def _fork(self, _peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
         role, name = body["role"], body.get("name", "")
@@ -265,8 +264,16 @@ class Keeper:
         starting.reply(error=why)
 
     def _hand(self, _peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
+        self._sessions[body["session"]].host = body["host"]
+        host = self._host(body["host"])
+        if host is None:
+            self._late.setdefault(body["host"], []).append(body)
+        else:
+            self._adopt(host, body)
+        reply()
+
+    def _adopt(self, host: Peer, body: dict[str, Any]) -> None:
         held = self._sessions[body["session"]]
-        held.host = body["host"]
         adopt = {
             "event": "adopt",
             "session": body["session"],
@@ -274,13 +281,9 @@ class Keeper:
             "pid": held.pid,
             "birth": held.birth,
             "ended": held.ended,
+            "keeper": os.getpid(),
         }
-        host = self._host(held.host)
-        if host is None:
-            self._late.setdefault(body["host"], []).append((adopt, [os.dup(held.master)]))
-        else:
-            self._post(host, adopt, [held.master])
-        reply()
+        self._post(host, adopt, [held.master])
 
     def _custody(self, peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
         (master,) = fds
@@ -336,9 +339,9 @@ class Keeper:
 
     def _host_ended(self, name: str, ended: dict[str, int | None]) -> None:
         del self._hosts[name]
-        for _, fds in self._late.pop(name, []):
-            for fd in fds:
-                os.close(fd)
+        self._late.pop(name, None)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._layout.host_socket(name))
         sys.stderr.write(f"keeper: host {name} ended: {ended}\n")
         self._tell_daemons({"event": "host_ended", "host": name, **ended})
 

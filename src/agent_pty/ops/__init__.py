@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from agent_pty.errors import UnknownOp
-from agent_pty.ops import lifecycle, new, read, registry, resize, screen, send, signal, wait
+from agent_pty.ops import (
+    batch,
+    keys,
+    lifecycle,
+    mouse,
+    new,
+    read,
+    registry,
+    resize,
+    screen,
+    send,
+    signal,
+    wait,
+)
 from agent_pty.ops.op import Op
 
 TABLE: dict[str, Op] = {
@@ -11,7 +24,16 @@ TABLE: dict[str, Op] = {
     for op in (
         new.OP,
         send.OP,
-        screen.OP,
+        keys.KEYS,
+        keys.PASTE,
+        mouse.CLICK,
+        mouse.WHEEL,
+        mouse.DRAG,
+        batch.OP,
+        screen.SCREEN,
+        screen.CHANGES,
+        screen.FIND,
+        screen.RENDER,
         read.OP,
         wait.OP,
         wait.MANY,

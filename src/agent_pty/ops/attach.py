@@ -7,6 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from agent_pty.core.safe import Allowed
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Request
 
@@ -27,8 +28,7 @@ async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
     async for data in session.attach(
         read_only=request.read_only,
         history=request.history_bytes,
-        title=request.title,
-        clipboard=request.clipboard,
+        allowed=Allowed(title=request.title, clipboard=request.clipboard),
         raw=request.raw,
     ):
         yield data

@@ -2,23 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
-from agent_pty.ops.model import Killed, Observation, Reading, Screen, SessionInfo
+from agent_pty.core.chord import Chord
+from agent_pty.core.find import Place
+from agent_pty.core.safe import Allowed
+from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen, SessionInfo
+
+Button = Literal["left", "middle", "right"]
+Direction = Literal["up", "down", "left", "right"]
+Form = Literal["text", "ansi", "html", "svg", "png"]
+
+
+class Hands(Protocol):
+    """Every way to give input; each returns the cursor from which its effect can be read."""
+
+    async def type(self, text: str, *, enter: bool) -> int:
+        """Type text as a person would."""
+
+    async def press(self, data: bytes) -> int:
+        """Write bytes as they are."""
+
+    async def paste(self, text: str, *, enter: bool) -> tuple[int, bool]:
+        """Paste text; also say whether it was bracketed."""
+
+    async def keys(self, chords: Sequence[Chord], *, pause: float) -> int:
+        """Press keys, with *pause* seconds between two."""
+
+    async def click(
+        self, *, row: int, col: int, button: Button, count: int, mods: frozenset[str]
+    ) -> int:
+        """Click at a cell."""
+
+    async def wheel(self, *, row: int, col: int, direction: Direction, count: int) -> int:
+        """Turn the wheel over a cell."""
+
+    async def drag(self, *, start: tuple[int, int], end: tuple[int, int]) -> int:
+        """Press at one cell, let go at another."""
 
 
 class Session(Protocol):
     """A live session, as its own handlers see it."""
 
-    async def type(self, text: str, *, enter: bool) -> int:
-        """Type text as a person would; return the cursor from which its effect can be read."""
+    @property
+    def hands(self) -> Hands:
+        """The input side."""
 
-    async def press(self, data: bytes) -> int:
-        """Write bytes to the terminal; return the cursor before them."""
+    async def perform(self, payload: bytes) -> bytes:
+        """Send another request down the same road; return its envelope."""
 
     def look(self) -> Screen:
         """Return the screen."""
+
+    def changes(self, since: str) -> Changes:
+        """Return the rows that differ from the screen whose hash was *since*."""
+
+    def find(self, text: str) -> Sequence[Place]:
+        """Return where *text* stands on the screen."""
+
+    def render(self, form: Form, *, scrollback: int) -> str:
+        """Return the screen in another form; a picture as base64."""
+
+    def attach(
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield what a person sees of the session."""
 
     def read(
         self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None

@@ -62,6 +62,47 @@ class ScreenCursor(Struct, frozen=True, kw_only=True):
     visible: bool
 
 
+class Link(Struct, frozen=True, kw_only=True):
+    """A hyperlink (OSC 8) and the cells it covers."""
+
+    row: int
+    col: int
+    width: int
+    text: str
+    uri: str
+
+
+class Hidden(Struct, frozen=True, kw_only=True):
+    """Text that a person does not see, or sees as something else; escaped."""
+
+    row: int
+    col: int
+    kind: str
+    text: str
+
+
+class Notified(Struct, frozen=True, kw_only=True):
+    """A desktop notification the program asked for (OSC 9, 777)."""
+
+    title: str
+    body: str
+
+
+class ClipboardSeen(Struct, frozen=True, kw_only=True):
+    """A clipboard write the program tried (OSC 52); no clipboard was touched."""
+
+    location: str
+    text: str
+    truncated: bool
+
+
+class ProgressSeen(Struct, frozen=True, kw_only=True):
+    """Progress the program reported (OSC 9;4)."""
+
+    state: str
+    percent: int | None
+
+
 class Screen(Struct, frozen=True, kw_only=True):
     """The visible screen, as a person would see it."""
 
@@ -70,12 +111,37 @@ class Screen(Struct, frozen=True, kw_only=True):
     text: str
     spans: list[ScreenSpan]
     semantic: ScreenSemantic
+    # ours
     cursor: ScreenCursor
     title: str
     cwd: str | None
     alternate_screen: bool
     modes: dict[str, Any]
     state: State
+    hash: str
+    scrollback_rows: int
+    links: list[Link]
+    suspicious: list[Hidden]
+    progress: ProgressSeen | None
+    notifications: list[Notified]
+    clipboard: list[ClipboardSeen]
+
+
+class ChangedRow(Struct, frozen=True, kw_only=True):
+    """One row as it is now."""
+
+    row: int
+    text: str
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """What differs from an earlier screen; *full* if that one is no longer known."""
+
+    hash: str
+    unchanged: bool
+    full: bool
+    rows: list[ChangedRow]
+    cursor: ScreenCursor
 
 
 class Observation(Struct, frozen=True, kw_only=True):

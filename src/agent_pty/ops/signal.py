@@ -46,7 +46,7 @@ class Signalled(Struct, frozen=True, kw_only=True):
 
 async def interrupt(session: Session, _request: Interrupt) -> Interrupted:
     """Go through the terminal, so that a program in raw mode gets the key, as by hand."""
-    return Interrupted(cursor=await session.press(_CTRL_C))
+    return Interrupted(cursor=await session.hands.press(_CTRL_C))
 
 
 async def signal(session: Session, request: Signal) -> Signalled:

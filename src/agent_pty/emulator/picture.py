@@ -1,0 +1,180 @@
+"""What a picture of a screen shows, before it is drawn: colours settled, cursor in place.
+
+Both drawings, SVG and PNG, are made from this and from nothing else, so they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agent_pty.emulator.box import Rect
+from agent_pty.emulator.cluster import Cluster, clusters
+from agent_pty.emulator.cursor import Cursor
+from agent_pty.emulator.emulator import Emulator
+from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix, rgb
+from agent_pty.emulator.style import Run, Style
+
+# At 15 pixels the common monospace fonts advance by 9.
+CELL_WIDTH: Final = 9
+CELL_HEIGHT: Final = 18
+FONT_SIZE: Final = 15
+BASELINE: Final = 14
+
+_FAINT: Final = 0.5
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Screen:
+    """A screen at rest: take it where the emulator lives, draw it in any thread."""
+
+    rows: Sequence[Sequence[Run]]
+    height: int
+    width: int
+    cursor: Cursor
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Look:
+    """How a span is painted; *hidden* text keeps its background."""
+
+    fg: Rgb
+    bg: Rgb
+    bold: bool
+    italic: bool
+    underline: bool
+    strikethrough: bool
+    hidden: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Span:
+    """Neighbouring clusters of one look, placed by cell."""
+
+    row: int
+    col: int
+    clusters: tuple[Cluster, ...]
+    look: Look
+
+    @property
+    def width(self) -> int:
+        """The cells it takes."""
+        return sum(cluster.width for cluster in self.clusters)
+
+    def placed(self) -> Iterator[tuple[int, Cluster]]:
+        """Yield each cluster that shows anything, with its column."""
+        col = self.col
+        for cluster in self.clusters:
+            if not (self.look.hidden or cluster.text.isspace()):
+                yield col, cluster
+            col += cluster.width
+
+
+def screen_of(emulator: Emulator) -> Screen:
+    """Return what *emulator* shows now."""
+    return Screen(
+        rows=emulator.styled(), height=emulator.rows, width=emulator.cols, cursor=emulator.cursor
+    )
+
+
+def spans(screen: Screen) -> Iterator[Span]:
+    """Yield what to paint, from left to right and from top to bottom."""
+    cursor = screen.cursor
+    for row, runs in enumerate(screen.rows[: screen.height]):
+        found = _row_spans(row, runs)
+        if cursor.visible and cursor.style == "block" and cursor.row == row:
+            found = _with_block(found, row=row, col=cursor.col)
+        yield from found
+
+
+def _row_spans(row: int, runs: Sequence[Run]) -> list[Span]:
+    return [
+        Span(row=row, col=run.col, clusters=clusters(run.text, run.width), look=look(run.style))
+        for run in runs
+    ]
+
+
+def look(style: Style) -> Look:
+    """Settle the colours of *style*."""
+    fg, bg = rgb(style.fg, FOREGROUND), rgb(style.bg, BACKGROUND)
+    if style.inverse:
+        fg, bg = bg, fg
+    return Look(
+        fg=mix(fg, bg, _FAINT) if style.faint else fg,
+        bg=bg,
+        bold=style.bold,
+        italic=style.italic,
+        underline=style.underline,
+        strikethrough=style.strikethrough,
+        hidden=style.invisible,
+    )
+
+
+_BLANK: Final = look(Style())
+
+
+def _with_block(row_spans: list[Span], *, row: int, col: int) -> list[Span]:
+    """Show the cell at *col* in exchanged colours; a wide character is taken whole."""
+    found: list[Span] = []
+    for span in row_spans:
+        found += _split(span, col) if span.col <= col < span.col + span.width else [span]
+    if not any(span.col <= col < span.col + span.width for span in row_spans):
+        blank = Span(row=row, col=col, clusters=(Cluster(" ", 1),), look=_BLANK)
+        found.append(_exchanged(blank))
+    return found
+
+
+def _split(span: Span, col: int) -> list[Span]:
+    start, at = span.col, 0
+    while start + span.clusters[at].width <= col:
+        start += span.clusters[at].width
+        at += 1
+    after = start + span.clusters[at].width
+    parts = (
+        replace(span, clusters=span.clusters[:at]),
+        _exchanged(replace(span, col=start, clusters=span.clusters[at : at + 1])),
+        replace(span, col=after, clusters=span.clusters[at + 1 :]),
+    )
+    return [part for part in parts if part.clusters]
+
+
+def _exchanged(span: Span) -> Span:
+    old = span.look
+    # Text as dark as its ground would make a cursor that nobody sees.
+    fg = old.fg if old.fg != old.bg else FOREGROUND
+    return replace(span, look=replace(old, fg=old.bg, bg=fg))
+
+
+def decorations(span: Span, *, scale: int = 1) -> list[Rect]:
+    """Return the lines under and through a span, in pixels of the picture."""
+    if span.look.hidden:
+        return []
+    left, top = span.col * CELL_WIDTH * scale, span.row * CELL_HEIGHT * scale
+    right = left + span.width * CELL_WIDTH * scale
+    heights = []
+    if span.look.underline:
+        heights.append(BASELINE + 2)
+    if span.look.strikethrough:
+        heights.append(BASELINE - 5)
+    return [Rect(left, top + y * scale, right, top + (y + 1) * scale) for y in heights]
+
+
+def cursor_rects(cursor: Cursor, *, scale: int = 1) -> list[Rect]:
+    """Return a cursor that is no block, in pixels of the picture; none if there is none."""
+    if not cursor.visible or cursor.style == "block":
+        return []
+    left, top = cursor.col * CELL_WIDTH * scale, cursor.row * CELL_HEIGHT * scale
+    right, bottom = left + CELL_WIDTH * scale, top + CELL_HEIGHT * scale
+    thick = 2 * scale
+    if cursor.style == "bar":
+        return [Rect(left, top, left + thick, bottom)]
+    underline = Rect(left, bottom - thick, right, bottom)
+    if cursor.style == "underline":
+        return [underline]
+    return [
+        Rect(left, top, right, top + scale),
+        Rect(left, bottom - scale, right, bottom),
+        Rect(left, top, left + scale, bottom),
+        Rect(right - scale, top, right, bottom),
+    ]

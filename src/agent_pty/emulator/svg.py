@@ -1,0 +1,144 @@
+"""A screen as an SVG: one file, no script, no link, nothing fetched from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+from typing import Final, NamedTuple
+
+from agent_pty.emulator.box import Rect, Shape, shape
+from agent_pty.emulator.cluster import Cluster
+from agent_pty.emulator.emulator import Emulator
+from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix
+from agent_pty.emulator.picture import (
+    BASELINE,
+    CELL_HEIGHT,
+    CELL_WIDTH,
+    FONT_SIZE,
+    Screen,
+    Span,
+    cursor_rects,
+    decorations,
+    screen_of,
+    spans,
+)
+
+_FAMILIES: Final = 'ui-monospace, "DejaVu Sans Mono", "Noto Sans Mono CJK", monospace'
+# Up to here every letter is narrow and written from left to right.
+_FIRST_OTHER: Final = 0x0590
+
+
+class _Word(NamedTuple):
+    col: int
+    width: int
+    text: str
+
+
+def svg(emulator: Emulator) -> str:
+    """Return a picture of what *emulator* shows now."""
+    return svg_of(screen_of(emulator))
+
+
+def svg_of(screen: Screen) -> str:
+    """Return a picture of *screen*; the same screen always gives the same text."""
+    width, height = screen.width * CELL_WIDTH, screen.height * CELL_HEIGHT
+    painted = list(spans(screen))
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+            f'viewBox="0 0 {width} {height}" font-family="{escape(_FAMILIES)}" '
+            f'font-size="{FONT_SIZE}">',
+            f'<rect width="{width}" height="{height}" fill="{_hex(BACKGROUND)}"/>',
+            *_backgrounds(painted),
+            *(element for span in painted for element in _foreground(span)),
+            *_filled(cursor_rects(screen.cursor), FOREGROUND),
+            "</svg>\n",
+        ]
+    )
+
+
+def _hex(color: Rgb) -> str:
+    return "#{:02x}{:02x}{:02x}".format(*color)
+
+
+def _backgrounds(painted: Iterable[Span]) -> Iterator[str]:
+    """Yield one rectangle for neighbours of one colour; the default is there already."""
+    merged: list[tuple[Rect, Rgb]] = []
+    for span in painted:
+        if span.look.bg == BACKGROUND:
+            continue
+        rect = _cells(span)
+        if merged:
+            last, color = merged[-1]
+            if (last.right, last.top, color) == (rect.left, rect.top, span.look.bg):
+                merged[-1] = last._replace(right=rect.right), color
+                continue
+        merged.append((rect, span.look.bg))
+    return (element for rect, color in merged for element in _filled([rect], color))
+
+
+def _cells(span: Span) -> Rect:
+    left, top = span.col * CELL_WIDTH, span.row * CELL_HEIGHT
+    return Rect(left, top, left + span.width * CELL_WIDTH, top + CELL_HEIGHT)
+
+
+def _foreground(span: Span) -> Iterator[str]:
+    for word in _words(span):
+        drawn = shape(word.text, word.width * CELL_WIDTH, CELL_HEIGHT)
+        yield _text(word, span) if drawn is None else _drawn(drawn, word.col, span)
+    yield from _filled(decorations(span), span.look.fg)
+
+
+def _words(span: Span) -> Iterator[_Word]:
+    """Join plain letters up to a blank; all others stand alone, so that no font moves them."""
+    word: _Word | None = None
+    for col, cluster in span.placed():
+        if word and col == word.col + word.width and _plain(cluster) and _plain(word):
+            word = _Word(word.col, word.width + 1, word.text + cluster.text)
+            continue
+        if word:
+            yield word
+        word = _Word(col, cluster.width, cluster.text)
+    if word:
+        yield word
+
+
+def _plain(piece: Cluster | _Word) -> bool:
+    return piece.width == len(piece.text) and ord(max(piece.text)) < _FIRST_OTHER
+
+
+def _text(word: _Word, span: Span) -> str:
+    look = span.look
+    weight = ' font-weight="bold"' if look.bold else ""
+    slant = ' font-style="italic"' if look.italic else ""
+    return (
+        f'<text x="{word.col * CELL_WIDTH}" y="{span.row * CELL_HEIGHT + BASELINE}" '
+        f'textLength="{word.width * CELL_WIDTH}" lengthAdjust="spacingAndGlyphs" '
+        f'fill="{_hex(look.fg)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
+    )
+
+
+def _drawn(drawn: Shape, col: int, span: Span) -> str:
+    left, top = col * CELL_WIDTH, span.row * CELL_HEIGHT
+    color = _hex(mix(span.look.bg, span.look.fg, drawn.share))
+    if drawn.strokes:
+        lines = "".join(
+            "M" + "L".join(f"{left + x:g} {top + y:g}" for x, y in points)
+            for points in drawn.strokes
+        )
+        return f'<path d="{lines}" fill="none" stroke="{color}" stroke-width="{drawn.thick}"/>'
+    return _path([_moved(rect, left, top) for rect in drawn.rects], color)
+
+
+def _moved(rect: Rect, left: int, top: int) -> Rect:
+    return Rect(rect.left + left, rect.top + top, rect.right + left, rect.bottom + top)
+
+
+def _filled(rects: list[Rect], color: Rgb) -> list[str]:
+    return [_path(rects, _hex(color))] if rects else []
+
+
+def _path(rects: Iterable[Rect], color: str) -> str:
+    boxes = "".join(f"M{r.left} {r.top}H{r.right}V{r.bottom}H{r.left}Z" for r in rects)
+    # Crisp, or a zoomed picture shows the seams between cells.
+    return f'<path d="{boxes}" fill="{color}" shape-rendering="crispEdges"/>'

@@ -1,0 +1,161 @@
+"""Every way to look at a screen: the contract's object, what changed, where text is, pictures."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Literal
+
+from agent_pty.core import semantic
+from agent_pty.core.deception import suspicions
+from agent_pty.core.find import Place, find
+from agent_pty.emulator import Cursor, Emulator, Run
+from agent_pty.host import proc
+from agent_pty.host.notices import Notices
+from agent_pty.ops.context import Form
+from agent_pty.ops.model import (
+    ChangedRow,
+    Changes,
+    Hidden,
+    Link,
+    Screen,
+    ScreenCursor,
+    ScreenSemantic,
+    ScreenSpan,
+    State,
+)
+
+_HASH_BYTES = 8
+# Screens given out, by hash: an agent compares with one of its last few.
+_REMEMBERED = 8
+_KINDS: dict[Form, Literal["plain", "vt", "html"]] = {
+    "text": "plain",
+    "ansi": "vt",
+    "html": "html",
+}
+
+
+class Eyes:
+    """The looking side of one session."""
+
+    def __init__(self, emulator: Emulator, notices: Notices) -> None:
+        self._emulator = emulator
+        self._notices = notices
+        self._given: OrderedDict[str, list[str]] = OrderedDict()
+
+    def look(self, *, state: State, active: proc.Entry | None) -> Screen:
+        """Return the screen with everything that is known of it."""
+        emulator, text = self._emulator, self._emulator.text()
+        styled = emulator.styled()
+        return Screen(
+            rows=emulator.rows,
+            cols=emulator.cols,
+            text=text,
+            spans=[_span(span) for span in semantic.spans(text)],
+            semantic=_summary(text, active),
+            cursor=_cursor(emulator.cursor),
+            title=emulator.title,
+            cwd=emulator.cwd,
+            alternate_screen=emulator.alternate,
+            modes=dict(emulator.modes()),
+            state=state,
+            hash=self._remember(emulator.lines()),
+            scrollback_rows=emulator.scrollback_rows,
+            links=_links(styled),
+            suspicious=[
+                Hidden(row=one.row, col=one.col, kind=one.kind, text=one.text)
+                for one in suspicions(styled)
+            ],
+            progress=self._notices.progress,
+            notifications=list(self._notices.notifications),
+            clipboard=list(self._notices.clipboard),
+        )
+
+    def _remember(self, lines: list[str]) -> str:
+        mark = _hash(lines)
+        self._given[mark] = lines
+        self._given.move_to_end(mark)
+        while len(self._given) > _REMEMBERED:
+            self._given.popitem(last=False)
+        return mark
+
+    def changes(self, since: str) -> Changes:
+        """Return the rows that differ from the screen with hash *since*."""
+        before, now = self._given.get(since), self._emulator.lines()
+        mark = self._remember(now)
+        rows = [
+            ChangedRow(row=row, text=line)
+            for row, line in enumerate(now)
+            if before is None or row >= len(before) or before[row] != line
+        ]
+        return Changes(
+            hash=mark,
+            unchanged=mark == since,
+            full=before is None and mark != since,
+            rows=[] if mark == since else rows,
+            cursor=_cursor(self._emulator.cursor),
+        )
+
+    def find(self, text: str) -> list[Place]:
+        """Return where *text* stands."""
+        return find(self._emulator.lines(), text)
+
+    def render(self, form: Form, *, scrollback: int) -> str:
+        """Return the screen in another form."""
+        if form in ("svg", "png"):
+            return _picture(self._emulator, form)
+        painted = self._emulator.format(_KINDS[form], scrollback=bool(scrollback))
+        if form == "html" or not scrollback:
+            return painted
+        return "\n".join(painted.split("\n")[-self._emulator.rows - scrollback :])
+
+
+def _picture(emulator: Emulator, form: Form) -> str:
+    # Pictures are rare, and the rasteriser is large and optional.
+    from agent_pty.emulator.png import png  # noqa: PLC0415
+    from agent_pty.emulator.svg import svg  # noqa: PLC0415
+
+    return svg(emulator) if form == "svg" else base64.b64encode(png(emulator)).decode()
+
+
+def _hash(lines: Sequence[str]) -> str:
+    joined = "\n".join(lines).encode("utf-8", "replace")
+    return hashlib.blake2b(joined, digest_size=_HASH_BYTES).hexdigest()
+
+
+def _cursor(cursor: Cursor) -> ScreenCursor:
+    return ScreenCursor(row=cursor.row, col=cursor.col, visible=cursor.visible)
+
+
+def _links(styled: Sequence[Sequence[Run]]) -> list[Link]:
+    return [
+        Link(row=row, col=run.col, width=run.width, text=run.text, uri=run.link)
+        for row, runs in enumerate(styled)
+        for run in runs
+        if run.link is not None
+    ]
+
+
+def _span(span: semantic.Span) -> ScreenSpan:
+    return ScreenSpan(
+        line=span.line,
+        start_col=span.start_col,
+        end_col=span.end_col,
+        kind=span.kind,
+        text=span.text,
+    )
+
+
+def _summary(text: str, active: proc.Entry | None) -> ScreenSemantic:
+    found = semantic.summarise(text)
+    return ScreenSemantic(
+        prompt=found.prompt,
+        command=found.command,
+        error_lines=list(found.error_lines),
+        urls=list(found.urls),
+        file_paths=list(found.file_paths),
+        spinner_lines=list(found.spinner_lines),
+        active_process=proc.described(active) if active is not None else None,
+    )
