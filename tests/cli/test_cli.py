@@ -398,7 +398,7 @@ def test_size_and_title_are_given_at_the_start(shared: Agent) -> None:
             ["--isolate", "--", "/no/such/program"],
             "spawn shell /no/such/program: No such file or directory",
         ),
-        (["--", "/etc/hostname"], "spawn shell /etc/hostname: Permission denied"),
+        (["--", "/etc/passwd"], "spawn shell /etc/passwd: Permission denied"),
         (["--", "/tmp"], "spawn shell /tmp: Permission denied"),
         (["--repo", "/no/such/place"], "cannot start in /no/such/place: No such file or directory"),
         (["--shell", "/no/such/shell"], "spawn shell /no/such/shell: No such file or directory"),

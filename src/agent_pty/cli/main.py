@@ -13,12 +13,19 @@ import sys
 from collections.abc import Sequence
 
 from agent_pty import __version__
-from agent_pty.cli import doctor, lifecycle, session
+from agent_pty.cli import doctor, hands, lifecycle, session, stream
 from agent_pty.cli.command import Command, HelpfulParser, Invocation, pretty, write
 from agent_pty.errors import AgentPtyError, BadRequest
 
 COMMANDS: dict[str, Command] = {
-    command.name: command for command in (*lifecycle.COMMANDS, *doctor.COMMANDS, *session.COMMANDS)
+    command.name: command
+    for command in (
+        *lifecycle.COMMANDS,
+        *doctor.COMMANDS,
+        *session.COMMANDS,
+        *hands.COMMANDS,
+        *stream.COMMANDS,
+    )
 }
 _USAGE = 2
 _INTERRUPTED = 130

@@ -13,8 +13,8 @@ from agent_pty.errors import BadRequest
 
 _FAIL_ON = 7
 
-_NAME = argument("name", help="the session")
-_KEY = argument("--key", metavar="K", help="idempotency key: the same again does nothing")
+NAME = argument("name", help="the session")
+KEY = argument("--key", metavar="K", help="idempotency key: the same again does nothing")
 
 
 def _new(call: Invocation) -> int:
@@ -46,12 +46,12 @@ def _assignment(text: str) -> tuple[str, str]:
 def _send(call: Invocation) -> int:
     o = call.options
     sent = call.ask(
-        "send", id=o.name, text=_text(o), enter=not o.no_enter, approval=o.approval, key=o.key
+        "send", id=o.name, text=given_text(o), enter=not o.no_enter, approval=o.approval, key=o.key
     )
     return call.show(sent, "sent")
 
 
-def _text(options: Any) -> str:
+def given_text(options: Any) -> str:
     """Return what to type: given, from a file, or from standard input."""
     if (options.text is None) == (options.file is None):
         raise BadRequest("give the text, or --file FILE, or `-` to read standard input")
@@ -203,7 +203,7 @@ _NEW: tuple[Argument, ...] = (
     argument("--env", action="append", default=[], metavar="K=V", help="may be repeated"),
     argument("--title", help="a label for people"),
     argument("--isolate", action="store_true", help="a host process of its own"),
-    _KEY,
+    KEY,
     argument("argv", nargs="*", help="after --: a program and its arguments, no shell"),
 )
 
@@ -223,12 +223,12 @@ COMMANDS: tuple[Command, ...] = (
         op="send",
         run=_send,
         arguments=(
-            _NAME,
+            NAME,
             argument("text", nargs="?", help="what to type; `-` reads standard input"),
             argument("--file", metavar="FILE", help="type the content of a file"),
             argument("--no-enter", action="store_true", help="do not press Enter afterwards"),
             argument("--approval", metavar="TOKEN", help="one-time token from `approve`"),
-            _KEY,
+            KEY,
         ),
         examples=['agent-pty send work "cargo test"', "git diff | agent-pty send work -"],
     ),
@@ -237,7 +237,7 @@ COMMANDS: tuple[Command, ...] = (
         op="screen",
         run=_screen,
         arguments=(
-            _NAME,
+            NAME,
             argument("--format", choices=["text", "markdown", "json"], default="text"),
         ),
         examples=["agent-pty screen work", "agent-pty screen work --format json"],
@@ -247,7 +247,7 @@ COMMANDS: tuple[Command, ...] = (
         op="read",
         run=_read,
         arguments=(
-            _NAME,
+            NAME,
             argument("--since", type=int, metavar="CURSOR", help="from an earlier answer's cursor"),
             argument("--tail", type=int, metavar="N", help="only the last N lines"),
             argument("--max-bytes", type=int, metavar="N", help="at most this much text"),
@@ -286,14 +286,14 @@ COMMANDS: tuple[Command, ...] = (
         name="kill",
         op="kill",
         run=_kill,
-        arguments=(_NAME, _KEY),
+        arguments=(NAME, KEY),
         examples=["agent-pty kill work"],
     ),
     Command(
         name="interrupt",
         op="interrupt",
         run=_interrupt,
-        arguments=(_NAME, _KEY),
+        arguments=(NAME, KEY),
         examples=["agent-pty interrupt work"],
     ),
     Command(
@@ -301,10 +301,10 @@ COMMANDS: tuple[Command, ...] = (
         op="signal",
         run=_signal,
         arguments=(
-            _NAME,
+            NAME,
             argument("signal", help="name or number: TERM, SIGHUP, 9"),
             argument("--all", action="store_true", help="every process, not the foreground only"),
-            _KEY,
+            KEY,
         ),
         examples=["agent-pty signal work TERM"],
     ),
@@ -313,10 +313,10 @@ COMMANDS: tuple[Command, ...] = (
         op="resize",
         run=_resize,
         arguments=(
-            _NAME,
+            NAME,
             argument("--rows", type=int, required=True),
             argument("--cols", type=int, required=True),
-            _KEY,
+            KEY,
         ),
         examples=["agent-pty resize work --rows 40 --cols 120"],
     ),
@@ -324,7 +324,7 @@ COMMANDS: tuple[Command, ...] = (
         name="rename",
         op="rename",
         run=_rename,
-        arguments=(_NAME, argument("new_name", help="its new name"), _KEY),
+        arguments=(NAME, argument("new_name", help="its new name"), KEY),
         examples=["agent-pty rename s1 build"],
     ),
 )

@@ -65,6 +65,24 @@ class Connection:
             return envelope["data"].get("data")
         raise error_in(envelope)
 
+    def stream(self, op: str, **fields: Any) -> socket.socket:
+        """Open a stream; the socket carries it, to be read and written from now on.
+
+        The answer is read byte by byte: what follows it belongs to the stream.
+        """
+        given = {name: value for name, value in fields.items() if value is not None}
+        self._socket.sendall(json.dumps({"op": op, **given, "v": PROTOCOL}).encode() + b"\n")
+        answer = bytearray()
+        while not answer.endswith(b"\n"):
+            byte = self._socket.recv(1)
+            if not byte:
+                raise DaemonUnreachable("daemon closed before attach response")
+            answer += byte
+        envelope = _envelope(bytes(answer))
+        if not envelope["ok"]:
+            raise error_in(envelope)
+        return self._socket
+
     def until_closed(self) -> None:
         """Return when the daemon hangs up."""
         while self._file.read(1 << 16):

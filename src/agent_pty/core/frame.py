@@ -23,6 +23,12 @@ class Kind(enum.IntEnum):
     EVENT = 4
     PING = 5
     PONG = 6
+    # A stream belongs to the request that opened it. Its reader grants credit, in bytes, and
+    # the writer never sends more than that: what is on its way is always bounded.
+    STREAM = 7
+    CREDIT = 8
+    INPUT = 9
+    END = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

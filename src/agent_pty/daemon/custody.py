@@ -139,7 +139,6 @@ class Custody:
         self._registry.add(record)
         if self._pool.get(record.host) is not None:  # it lives but does not answer
             record.settled.set()
-            record.diagnosis = f"host {record.host} does not answer"
             if spec.isolate:
                 self._pool.seclude(record.host or "")
             return

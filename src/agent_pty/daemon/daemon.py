@@ -8,10 +8,12 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from agent_pty import __version__, ops
 from agent_pty.core.layout import Layout
+from agent_pty.daemon.bus import Bus
 from agent_pty.daemon.custody import Custody
 from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeping import Keeping
@@ -22,7 +24,7 @@ from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending
 from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
-from agent_pty.transports.caller import Caller
+from agent_pty.transports.caller import Caller, Streaming
 
 _STOP_SECONDS = 10.0
 
@@ -35,7 +37,14 @@ class Daemon:
         self.stopping: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._started = time.time()
         self._keeping = Keeping(layout, on_event=self._keeper_says, on_new=self._new_keeper)
-        self._pool = Pool(layout, self._keeping, isolated=isolated, on_death=self._host_died)
+        self._bus = Bus(self._watched)
+        self._pool = Pool(
+            layout,
+            self._keeping,
+            isolated=isolated,
+            on_death=self._host_died,
+            on_event=self._bus.relay,
+        )
         self._registry = Registry(layout, self._keeping, self._pool)
         self._custody = Custody(layout, self._keeping, self._pool, self._registry)
         self._ledger = Ledger(layout.key_ledger)
@@ -62,7 +71,7 @@ class Daemon:
 
     # -- the road
 
-    async def handle(self, payload: bytes, caller: Caller) -> bytes:
+    async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
         """Answer one request, whatever transport brought it."""
         del caller  # authorisation comes with the operator's endpoint
         try:
@@ -71,6 +80,10 @@ class Daemon:
             op = ops.find(head.op)
             if op.where == "session":
                 return await self._forward(op, head, payload)
+            if op.stream:
+                return Streaming(
+                    head=success(op, None), chunks=op.handler(self, decode(op, payload))
+                )
             return await self._answer(op, payload)
         except AgentPtyError as error:
             return failure(error)
@@ -78,10 +91,15 @@ class Daemon:
             traceback.print_exc(file=sys.stderr)
             return failure(error)
 
-    async def _forward(self, op: Op, head: Head, payload: bytes) -> bytes:
+    async def _forward(self, op: Op, head: Head, payload: bytes) -> bytes | Streaming:
         if head.id is None:
             raise BadRequest(f"invalid request: {op.name} needs the field `id`", field="id")
-        return await self._registry.forward(head.id, payload)
+        if not op.stream:
+            return await self._registry.forward(head.id, payload)
+        stream = await self._registry.open_stream(head.id, payload)
+        if not stream.opened:
+            return stream.head
+        return Streaming(head=stream.head, chunks=stream.chunks(), give=stream.give)
 
     async def _answer(self, op: Op, payload: bytes) -> bytes:
         request = decode(op, payload)
@@ -102,7 +120,9 @@ class Daemon:
 
     async def create(self, **wanted: Any) -> Any:
         """Start a session."""
-        return await self._registry.create(**wanted)
+        info = await self._registry.create(**wanted)
+        self._bus.publish("created", info.id, instance=info.instance, pid=info.pid)
+        return info
 
     async def list(self) -> Any:
         """List sessions."""
@@ -110,11 +130,16 @@ class Daemon:
 
     async def kill(self, name: str) -> Any:
         """End a session."""
-        return await self._registry.kill(name)
+        killed = await self._registry.kill(name)
+        if not killed.already:
+            self._bus.publish("killed", name, survivors=len(killed.survivors))
+        return killed
 
     async def rename(self, name: str, new_name: str) -> Any:
         """Rename a session."""
-        return await self._registry.rename(name, new_name)
+        info = await self._registry.rename(name, new_name)
+        self._bus.publish("renamed", name, name_now=info.id)
+        return info
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Ask a session's host."""
@@ -122,6 +147,15 @@ class Daemon:
             return await self._registry.forward(name, payload)
         except AgentPtyError as error:
             return failure(error)
+
+    def watch(self, *, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
+        """Follow events."""
+        if name is not None:
+            self._registry.find(name)
+        return self._bus.watch(name, kinds)
+
+    async def _watched(self, on: bool) -> None:  # noqa: FBT001  a callback with one meaning
+        await self._pool.watch(on=on)
 
     async def status(self) -> dict[str, Any]:
         """Return facts about this daemon."""

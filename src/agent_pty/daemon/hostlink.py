@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
 import msgspec
@@ -18,14 +18,59 @@ _BEAT = 1.0
 _MISSED = 4
 
 
+class HostStream:
+    """A stream from a host: an iterator of bytes that grants credit for what was taken."""
+
+    def __init__(
+        self, number: int, send: Callable[[Frame], None], forget: Callable[[], object]
+    ) -> None:
+        self.head = b""
+        self._number = number
+        self._send = send
+        self._forget = forget
+        self._chunks: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    @property
+    def opened(self) -> bool:
+        """Whether the head is a success; after a failure nothing follows."""
+        return self.head.startswith(b'{"ok":true')
+
+    def feed(self, chunk: bytes | None) -> None:
+        """Take what arrived; None is the end. Its size is bounded by the credit granted."""
+        self._chunks.put_nowait(chunk)
+
+    def give(self, data: bytes) -> None:
+        """Send input to the other end."""
+        self._send(Frame(kind=Kind.INPUT, number=self._number, body=data))
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield what arrives; leaving early ends the stream there too."""
+        try:
+            while (chunk := await self._chunks.get()) is not None:
+                yield chunk
+                credit = str(len(chunk)).encode()
+                self._send(Frame(kind=Kind.CREDIT, number=self._number, body=credit))
+        finally:
+            self._forget()
+            self._send(Frame(kind=Kind.CANCEL, number=self._number))
+
+
 class HostLink(asyncio.Protocol):
     """One host. *on_lost* is called once, after every open request has failed."""
 
-    def __init__(self, name: str, pid: int | None, on_lost: Callable[[HostLink], None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        pid: int | None,
+        on_lost: Callable[[HostLink], None],
+        on_event: Callable[[bytes], None] = lambda _event: None,
+    ) -> None:
         self.name = name
         self.pid = pid
         self.responsive = True
         self._on_lost = on_lost
+        self._on_event = on_event
+        self._streams: dict[int, HostStream] = {}
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
         self._open: dict[int, asyncio.Future[bytes]] = {}
@@ -42,11 +87,13 @@ class HostLink(asyncio.Protocol):
         """Be ready for requests."""
         self._transport = cast("asyncio.Transport", transport)
 
-    async def request(self, header: dict[str, Any], payload: bytes = b"") -> bytes:
+    async def request(
+        self, header: dict[str, Any], payload: bytes = b"", *, number: int | None = None
+    ) -> bytes:
         """Return the host's answer as it is; cancelling cancels it there too."""
         if not self.connected or self._transport is None:
             raise self._lost_error()
-        number = next(self._numbers)
+        number = next(self._numbers) if number is None else number
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
         body = json.dumps(header).encode() + b"\n" + payload
@@ -67,6 +114,20 @@ class HostLink(asyncio.Protocol):
             return answer["data"]
         raise from_wire(answer["code"], answer["error"], answer["details"])
 
+    async def stream(self, header: dict[str, Any], payload: bytes) -> HostStream:
+        """Open a stream; its head is the host's answer, of success or failure."""
+        number = next(self._numbers)
+        stream = HostStream(number, self._send, lambda: self._streams.pop(number, None))
+        self._streams[number] = stream
+        try:
+            stream.head = await self.request({**header, "stream": True}, payload, number=number)
+        except BaseException:
+            self._streams.pop(number, None)
+            raise
+        if not stream.opened:
+            self._streams.pop(number, None)
+        return stream
+
     def data_received(self, data: bytes) -> None:
         """Resolve what was answered; anything at all is a sign of life."""
         self._missed = 0
@@ -77,9 +138,18 @@ class HostLink(asyncio.Protocol):
             self.close()
             return
         for frame in frames:
-            answer = self._open.get(frame.number)
-            if frame.kind is Kind.RESPONSE and answer is not None and not answer.done():
-                answer.set_result(frame.body)
+            self._receive(frame)
+
+    def _receive(self, frame: Frame) -> None:
+        answer, stream = self._open.get(frame.number), self._streams.get(frame.number)
+        if frame.kind is Kind.RESPONSE and answer is not None and not answer.done():
+            answer.set_result(frame.body)
+        elif frame.kind is Kind.STREAM and stream is not None:
+            stream.feed(frame.body)
+        elif frame.kind is Kind.END and stream is not None:
+            stream.feed(None)
+        elif frame.kind is Kind.EVENT:
+            self._on_event(frame.body)
 
     def _keep_beating(self) -> None:
         """Beat while something is asked: an idle host costs nothing."""
@@ -103,8 +173,12 @@ class HostLink(asyncio.Protocol):
                     delivery="unknown",
                 )
             )
-        self._send(Frame(kind=Kind.PING))
+        self.ping()
         self._keep_beating()
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        self._send(Frame(kind=Kind.PING))
 
     def _send(self, frame: Frame) -> None:
         if self.connected and self._transport is not None:
@@ -128,6 +202,8 @@ class HostLink(asyncio.Protocol):
         if self._beat is not None:
             self._beat.cancel()
         self._fail_all(self._lost_error())
+        for stream in list(self._streams.values()):
+            stream.feed(None)
         self._on_lost(self)
 
     def close(self) -> None:

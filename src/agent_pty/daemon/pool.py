@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.hostlink import HostLink
 from agent_pty.daemon.keeping import Keeping
-from agent_pty.errors import HostLost
+from agent_pty.errors import AgentPtyError, HostLost
 from agent_pty.host.serve import serve
 from agent_pty.keeper.listen import listen
 
@@ -34,11 +35,14 @@ class Pool:
         *,
         isolated: bool,
         on_death: Callable[[str], Awaitable[None]],
+        on_event: Callable[[bytes], None] = lambda _event: None,
     ) -> None:
         self._layout = layout
         self._keeping = keeping
         self._isolated = isolated
         self._on_death = on_death
+        self._on_event = on_event
+        self._watched = False
         self._links: dict[str, HostLink] = {}
         self._private: set[str] = set()
         self._next = 1
@@ -101,12 +105,23 @@ class Pool:
         return await self._connect(name, os.getpid())
 
     async def _connect(self, name: str, pid: int | None) -> HostLink:
-        link = HostLink(name, pid, self._lost)
+        link = HostLink(name, pid, self._lost, self._on_event)
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: link, self._layout.host_socket(name))
         self._links[name] = link
         self.reserve(name)
+        if self._watched:
+            self._hold(self._ask_to_watch(link))
         return link
+
+    async def watch(self, *, on: bool) -> None:
+        """Have every host tell its events, or no more."""
+        self._watched = on
+        await asyncio.gather(*(self._ask_to_watch(link) for link in self.links))
+
+    async def _ask_to_watch(self, link: HostLink) -> None:
+        with contextlib.suppress(AgentPtyError):  # it is gone, or will be asked again
+            await link.control("watch", on=self._watched)
 
     def _hold(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -16,7 +16,7 @@ import msgspec
 from agent_pty.client.shell import default_shell
 from agent_pty.core import name as names
 from agent_pty.core.layout import Layout, expanded
-from agent_pty.daemon.hostlink import HostLink
+from agent_pty.daemon.hostlink import HostLink, HostStream
 from agent_pty.daemon.keeping import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
@@ -187,12 +187,12 @@ class Registry:
         return [self.info(record) for record in sorted(self.records, key=lambda r: r.name)]
 
     async def _refresh(self, link: HostLink) -> None:
+        if not link.responsive:
+            link.ping()  # not waited for again: when it answers, the next list asks it
+            return
         try:
             report = msgspec.convert(await link.control("describe"), HostReport)
-        except AgentPtyError as error:
-            for record in self.records:
-                if record.host == link.name:
-                    record.diagnosis = str(error)
+        except AgentPtyError:
             return
         by_instance = {record.spec.instance: record for record in self.records}
         for one in report.sessions:
@@ -208,7 +208,10 @@ class Registry:
     def info(self, record: Record) -> SessionInfo:
         """Return what is known of a session."""
         link = self._pool.get(record.host)
-        return record.info(self._layout, link.pid if link is not None else None)
+        info = record.info(self._layout, link.pid if link is not None else None)
+        if link is None or link.responsive:
+            return info
+        return msgspec.structs.replace(info, diagnosis=f"host {link.name} does not answer")
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Let a session's host answer; one that is being moved is waited for."""
@@ -216,6 +219,12 @@ class Registry:
         link = await self._link(record)
         header = {"session": record.spec.instance, "name": name}
         return await link.request(header, payload)
+
+    async def open_stream(self, name: str, payload: bytes) -> HostStream:
+        """Open a stream of a session."""
+        record = self.find(name)
+        link = await self._link(record)
+        return await link.stream({"session": record.spec.instance, "name": name}, payload)
 
     async def _link(self, record: Record) -> HostLink:
         try:

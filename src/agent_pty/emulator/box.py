@@ -211,10 +211,15 @@ def _arc(name: str, width: int, height: int, thick: int) -> tuple[Point, ...]:
     return tuple((round(x, 2), round(y, 2)) for x, y in (first, *turn, last))
 
 
-def _eighths(count: int, size: int) -> int:
-    return max(1, round(size * count / 8))
-
-
+# Left, top, right and bottom, in eighths of the cell.
+_BARS: Final = {
+    **{0x2580 + count: (0, 8 - count, 8, 8) for count in range(1, 9)},
+    **{0x2590 - count: (0, 0, count, 8) for count in range(1, 8)},
+    0x2580: (0, 0, 8, 4),
+    0x2590: (4, 0, 8, 8),
+    0x2594: (0, 0, 8, 1),
+    0x2595: (7, 0, 8, 8),
+}
 # Upper left, upper right, lower left, lower right.
 _QUADRANTS: Final = dict(
     zip(
@@ -235,23 +240,8 @@ def _block(point: int, width: int, height: int) -> Shape:
 
 
 def _bar(point: int, width: int, height: int) -> Rect:
-    match point:
-        case 0x2580:
-            return Rect(0, 0, width, height // 2)
-        case 0x2590:
-            return Rect(width // 2, 0, width, height)
-        case 0x2594:
-            return Rect(0, 0, width, _eighths(1, height))
-        case 0x2595:
-            return Rect(width - _eighths(1, width), 0, width, height)
-        case 0x2584:
-            return Rect(0, height // 2, width, height)
-        case 0x258C:
-            return Rect(0, 0, width // 2, height)
-        case _ if point <= 0x2588:  # noqa: PLR2004 - the full block ends the lower ones
-            return Rect(0, height - _eighths(point - 0x2580, height), width, height)
-        case _:
-            return Rect(0, 0, _eighths(0x2590 - point, width), height)
+    sizes = (width, height, width, height)
+    return Rect(*(round(size * n / 8) for size, n in zip(sizes, _BARS[point], strict=True)))
 
 
 def _quadrants(which: str, width: int, height: int) -> list[Rect]:

@@ -24,6 +24,8 @@ from agent_pty.emulator.picture import (
 )
 
 _FAMILIES: Final = 'ui-monospace, "DejaVu Sans Mono", "Noto Sans Mono CJK", monospace'
+# Or a zoomed picture shows the seams between cells.
+_CRISP: Final = 'shape-rendering="crispEdges"'
 # Up to here every letter is narrow and written from left to right.
 _FIRST_OTHER: Final = 0x0590
 
@@ -43,18 +45,18 @@ def svg_of(screen: Screen) -> str:
     """Return a picture of *screen*; the same screen always gives the same text."""
     width, height = screen.width * CELL_WIDTH, screen.height * CELL_HEIGHT
     painted = list(spans(screen))
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" font-family="{escape(_FAMILIES)}" '
-            f'font-size="{FONT_SIZE}">',
-            f'<rect width="{width}" height="{height}" fill="{_hex(BACKGROUND)}"/>',
-            *_backgrounds(painted),
-            *(element for span in painted for element in _foreground(span)),
-            *_filled(cursor_rects(screen.cursor), FOREGROUND),
-            "</svg>\n",
-        ]
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" font-family="{escape(_FAMILIES)}" '
+        f'font-size="{FONT_SIZE}">'
     )
+    elements = [
+        _rect(Rect(0, 0, width, height), BACKGROUND),
+        *_backgrounds(painted),
+        *(element for span in painted for element in _foreground(span)),
+        *(_rect(rect, FOREGROUND) for rect in cursor_rects(screen.cursor)),
+    ]
+    return "\n".join([head, *elements, "</svg>\n"])
 
 
 def _hex(color: Rgb) -> str:
@@ -74,7 +76,7 @@ def _backgrounds(painted: Iterable[Span]) -> Iterator[str]:
                 merged[-1] = last._replace(right=rect.right), color
                 continue
         merged.append((rect, span.look.bg))
-    return (element for rect, color in merged for element in _filled([rect], color))
+    return (_rect(rect, color) for rect, color in merged)
 
 
 def _cells(span: Span) -> Rect:
@@ -86,7 +88,7 @@ def _foreground(span: Span) -> Iterator[str]:
     for word in _words(span):
         drawn = shape(word.text, word.width * CELL_WIDTH, CELL_HEIGHT)
         yield _text(word, span) if drawn is None else _drawn(drawn, word.col, span)
-    yield from _filled(decorations(span), span.look.fg)
+    yield from (_rect(rect, span.look.fg) for rect in decorations(span))
 
 
 def _words(span: Span) -> Iterator[_Word]:
@@ -127,18 +129,14 @@ def _drawn(drawn: Shape, col: int, span: Span) -> str:
             for points in drawn.strokes
         )
         return f'<path d="{lines}" fill="none" stroke="{color}" stroke-width="{drawn.thick}"/>'
-    return _path([_moved(rect, left, top) for rect in drawn.rects], color)
+    boxes = "".join(
+        f"M{left + r.left} {top + r.top}H{left + r.right}V{top + r.bottom}H{left + r.left}Z"
+        for r in drawn.rects
+    )
+    return f'<path d="{boxes}" fill="{color}" {_CRISP}/>'
 
 
-def _moved(rect: Rect, left: int, top: int) -> Rect:
-    return Rect(rect.left + left, rect.top + top, rect.right + left, rect.bottom + top)
-
-
-def _filled(rects: list[Rect], color: Rgb) -> list[str]:
-    return [_path(rects, _hex(color))] if rects else []
-
-
-def _path(rects: Iterable[Rect], color: str) -> str:
-    boxes = "".join(f"M{r.left} {r.top}H{r.right}V{r.bottom}H{r.left}Z" for r in rects)
-    # Crisp, or a zoomed picture shows the seams between cells.
-    return f'<path d="{boxes}" fill="{color}" shape-rendering="crispEdges"/>'
+def _rect(rect: Rect, color: Rgb) -> str:
+    left, top, right, bottom = rect
+    place = f'x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"'
+    return f'<rect {place} fill="{_hex(color)}" {_CRISP}/>'

@@ -54,7 +54,7 @@ class Hands:
     async def press(self, data: bytes) -> int:
         """Write bytes as they are."""
         async with self._turn:
-            return await self._give(data, typed=[data.decode(errors="replace")], entered=False)
+            return await self._press(data)
 
     async def keys(self, chords: Sequence[Chord], *, pause: float) -> int:
         """Press keys; each is encoded when its turn comes, for the last may have changed a mode."""

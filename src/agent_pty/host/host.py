@@ -15,6 +15,7 @@ import msgspec
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
 from agent_pty.host import road, tree, tty
+from agent_pty.host.road import Opened
 from agent_pty.host.session import Session
 from agent_pty.host.stream import Stream
 from agent_pty.keeper.channel import ChannelClosed, Message
@@ -37,6 +38,7 @@ class Host:
         self._layout = layout
         self._sessions: dict[str, Session] = {}
         self._opened: dict[str, asyncio.Future[None]] = {}
+        self._tell: Callable[[bytes], None] | None = None
         self._link = self._new_link()
         self._controls: dict[str, Callable[..., Awaitable[Any]]] = {
             "opened": self._await_opened,
@@ -47,6 +49,7 @@ class Host:
             "forget": self._forget,
             "rename": self._rename,
             "custody": self._custody,
+            "watch": self._watched,
             "leave": self._leave,
         }
 
@@ -99,6 +102,7 @@ class Host:
         session = Session(spec, master=master, root=root, stream=stream)
         ledger = Ledger(f"{directory}/keys.jsonl")
         session.road = lambda payload: road.travel(session, ledger, payload)
+        session.emit = lambda event, facts: self.emit(session, event, facts)
         self._sessions[spec.instance] = session
         self._save_spec(spec)
         session.start(owed)
@@ -127,6 +131,24 @@ class Host:
         return self._opened[instance]
 
     # -- the daemon
+
+    def watch(self, tell: Callable[[bytes], None] | None) -> None:
+        """Tell events from now on, or no more."""
+        self._tell = tell
+
+    def emit(self, session: Session, event: str, facts: dict[str, Any]) -> None:
+        """Tell one event of a session to who watches."""
+        if self._tell is not None:
+            spec = session.spec
+            body = {"event": event, "id": spec.name, "instance": spec.instance, **facts}
+            self._tell(msgspec.json.encode(body))
+
+    def open(self, header: dict[str, Any], payload: bytes) -> Opened:
+        """Open a stream of a session."""
+        session = self._sessions.get(header["session"])
+        if session is None:
+            return Opened(head=failure(UnknownSession(header.get("name", header["session"]))))
+        return road.open_stream(session, payload)
 
     async def handle(self, header: dict[str, Any], payload: bytes) -> bytes:
         """Answer one request of the daemon: a session's, or about this host."""
@@ -197,6 +219,10 @@ class Host:
                 [session.master],
             )
         return len(self._sessions)
+
+    async def _watched(self, *, on: bool) -> None:
+        """The wire has done it: events go to the connection that asked."""
+        del on
 
     async def _leave(self) -> None:
         self.leaving.set()

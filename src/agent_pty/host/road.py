@@ -8,14 +8,19 @@ steps to `travel`, never a second way in.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import traceback
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 
 from agent_pty import ops
 from agent_pty.errors import AgentPtyError
 from agent_pty.host.session import Session
 from agent_pty.ops.op import Mutation, Op, Request, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
+
+_MOST_TYPED_AHEAD = 1024 * 1024
 
 
 async def travel(session: Session, ledger: Ledger, payload: bytes) -> bytes:
@@ -30,6 +35,65 @@ async def travel(session: Session, ledger: Ledger, payload: bytes) -> bytes:
     except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
         traceback.print_exc(file=sys.stderr)
         return failure(error)
+
+
+@dataclass(kw_only=True)
+class Opened:
+    """A stream, or, without *chunks*, why there is none. Call `close` when it has ended."""
+
+    head: bytes
+    chunks: AsyncIterator[bytes] | None = None
+    typed: Callable[[bytes], None] = lambda _data: None
+    close: Callable[[], None] = lambda: None
+
+
+def open_stream(session: Session, payload: bytes) -> Opened:
+    """Open a stream: the same road, whose answer goes on."""
+    try:
+        op = ops.find(decode_head(payload).op)
+        request = decode(op, payload)
+    except AgentPtyError as error:
+        return Opened(head=failure(error))
+    keyboard = Keyboard(session)
+    read_only = getattr(request, "read_only", True)
+    return Opened(
+        head=success(op, None),
+        chunks=op.handler(session, request),
+        typed=(lambda _data: None) if read_only else keyboard.typed,
+        close=keyboard.close,
+    )
+
+
+class Keyboard:
+    """What a person types into a stream, given to the session in order."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pending = bytearray()
+        self._task: asyncio.Task[None] | None = None
+
+    def typed(self, data: bytes) -> None:
+        """Take what was typed; a program that does not read loses what does not fit."""
+        if len(self._pending) + len(data) <= _MOST_TYPED_AHEAD:
+            self._pending += data
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._give())
+
+    async def _give(self) -> None:
+        try:
+            while self._pending:
+                data = bytes(self._pending)
+                self._pending.clear()
+                await self._session.hands.press(data)
+        except AgentPtyError:  # the session has ended, and so will the stream
+            self._pending.clear()
+        finally:
+            self._task = None
+
+    def close(self) -> None:
+        """Give no more."""
+        if self._task is not None:
+            self._task.cancel()
 
 
 async def _act(session: Session, op: Op, request: Request) -> bytes:

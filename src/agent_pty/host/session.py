@@ -7,14 +7,18 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from agent_pty.core.find import Place
+from agent_pty.core.prompt import looks_like_prompt
+from agent_pty.core.safe import Allowed
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
 from agent_pty.host import proc, reading, tree, tty
+from agent_pty.host.attach import Attachment
 from agent_pty.host.end import EndWatch
 from agent_pty.host.eyes import Eyes
 from agent_pty.host.hands import Hands
@@ -41,6 +45,8 @@ from agent_pty.ops.model import (
 _TAIL_CHARACTERS = 12_000
 # What the kernel still holds of a dead program's output is far less than this many batches.
 _LAST_BATCHES = 64
+# Watchers hear of a burst of output once.
+_NEWS_SECONDS = 0.05
 # The keeper reaps at once; if it does not tell by then, it cannot.
 _EXIT_CODE_SECONDS = 2.0
 
@@ -62,6 +68,10 @@ class Session:
         self._eyes = Eyes(stream.emulator, self._notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
         self.road: Callable[[bytes], Awaitable[bytes]]
+        self.emit: Callable[[str, dict[str, Any]], None] = lambda _event, _facts: None
+        self._attached: set[Attachment] = set()
+        self._news: asyncio.TimerHandle | None = None
+        self._told = stream.cursor
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
         self._watch: EndWatch | None = None
@@ -91,9 +101,46 @@ class Session:
             self._answer(taken.replies)
             self._last_output = time.monotonic()
             self._waits.output()
+            self._show(taken.data)
         if not taken.open:
             asyncio.get_running_loop().remove_reader(self._master)
         return taken.open and taken.count > 0
+
+    def _show(self, data: bytes) -> None:
+        """Tell who watches or is attached."""
+        for attachment in self._attached:
+            attachment.tap.offer(data)
+        for event, facts in self._notices.take(self.stream.emulator.take_events()):
+            self.emit(event, facts)
+        if self._news is None:
+            loop = asyncio.get_running_loop()
+            self._news = loop.call_later(_NEWS_SECONDS, self._tell_output)
+
+    def _tell_output(self) -> None:
+        """One event for a burst of output."""
+        self._news = None
+        cursor = self.stream.cursor
+        self.emit("output", {"cursor": cursor, "bytes": cursor - self._told})
+        self._told = cursor
+        prompt = self.stream.transcript.pending.decode(errors="replace")
+        if looks_like_prompt(prompt) and not self.stream.transcript.alternate:
+            self.emit("prompt", {"cursor": cursor, "prompt": prompt.strip()})
+
+    async def attach(
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield what a person sees, until the session ends or they leave."""
+        attachment = Attachment(self.stream.emulator, allowed=allowed, raw=raw)
+        if self.state is not State.RUNNING:
+            attachment.tap.end()
+        self._attached.add(attachment)
+        self.emit("attached", {"read_only": read_only, "attached": len(self._attached)})
+        try:
+            async for data in attachment.output(history=history):
+                yield data
+        finally:
+            self._attached.discard(attachment)
+            self.emit("detached", {"attached": len(self._attached)})
 
     def _answer(self, replies: bytes) -> None:
         if replies:
@@ -124,6 +171,9 @@ class Session:
         if self._watch is not None:
             self._watch.close()
         self._waits.ended()
+        for attachment in self._attached:
+            attachment.tap.end()
+        self.emit("exited", {"exit_code": ending.code, "signal": ending.signal})
         self.stream.checkpoint()
 
     # -- input
@@ -329,6 +379,10 @@ class Session:
         """Let go of the terminal and free everything; the files stay."""
         asyncio.get_running_loop().remove_reader(self._master)
         self._writer.close()
+        if self._news is not None:
+            self._news.cancel()
+        for attachment in self._attached:
+            attachment.tap.end()
         if self._watch is not None:
             self._watch.close()
         self._waits.ended()

@@ -43,6 +43,7 @@ class Taken:
 
     count: int
     open: bool
+    data: bytes = b""
     replies: bytes = b""
 
 
@@ -138,10 +139,11 @@ class Stream:
             return Taken(count=0, open=still_open)
         start = self._ring.written
         self._ring.commit(count)
-        replies = self._understand(self._ring.read(start, start + count))
+        data = self._ring.read(start, start + count)
+        replies = self._understand(data)
         if self._cursors_moved or self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
             self.checkpoint()
-        return Taken(count=count, open=still_open, replies=replies)
+        return Taken(count=count, open=still_open, data=data, replies=replies)
 
     def acknowledge(self) -> None:
         """Note that the replies to all that was taken are on their way."""

@@ -1,13 +1,17 @@
-"""The host's side of its socket: frames in, frames out, many requests at once."""
+"""The host's side of its socket: frames in, frames out, many requests and streams at once."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
-from typing import cast
+from collections.abc import AsyncIterator
+from typing import Any, cast
 
 from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
 from agent_pty.host.host import Host
+from agent_pty.host.outlet import Outlet
+from agent_pty.host.road import Opened
 
 
 class HostProtocol(asyncio.Protocol):
@@ -18,6 +22,7 @@ class HostProtocol(asyncio.Protocol):
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._streams: dict[int, tuple[Outlet, Opened]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember where answers go."""
@@ -35,18 +40,51 @@ class HostProtocol(asyncio.Protocol):
 
     def _receive(self, frame: Frame) -> None:
         if frame.kind is Kind.REQUEST:
-            task = asyncio.get_running_loop().create_task(self._answer(frame))
-            self._tasks[frame.number] = task
-            task.add_done_callback(lambda _: self._tasks.pop(frame.number, None))
+            self._hold(frame.number, self._answer(frame))
         elif frame.kind is Kind.CANCEL and frame.number in self._tasks:
             self._tasks[frame.number].cancel()
         elif frame.kind is Kind.PING:
             self._send(Frame(kind=Kind.PONG, number=frame.number))
+        elif frame.number in self._streams:
+            outlet, opened = self._streams[frame.number]
+            if frame.kind is Kind.CREDIT:
+                outlet.grant(int(frame.body))
+            elif frame.kind is Kind.INPUT:
+                opened.typed(frame.body)
+
+    def _hold(self, number: int, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks[number] = task
+        task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
     async def _answer(self, frame: Frame) -> None:
-        header, _, payload = frame.body.partition(b"\n")
-        body = await self._host.handle(json.loads(header), payload)
+        line, _, payload = frame.body.partition(b"\n")
+        header = json.loads(line)
+        if "stream" in header:
+            await self._stream(frame.number, header, payload)
+            return
+        if header.get("control") == "watch":
+            self._host.watch(self._tell if header["on"] else None)
+        body = await self._host.handle(header, payload)
         self._send(Frame(kind=Kind.RESPONSE, number=frame.number, body=body))
+
+    async def _stream(self, number: int, header: dict[str, Any], payload: bytes) -> None:
+        opened = self._host.open(header, payload)
+        if opened.chunks is None:
+            self._send(Frame(kind=Kind.RESPONSE, number=number, body=opened.head))
+            return
+        outlet = Outlet(lambda data: self._send(Frame(kind=Kind.STREAM, number=number, body=data)))
+        self._streams[number] = (outlet, opened)
+        self._send(Frame(kind=Kind.RESPONSE, number=number, body=opened.head))
+        try:
+            await _pour(opened.chunks, outlet)
+        finally:
+            del self._streams[number]
+            opened.close()
+            self._send(Frame(kind=Kind.END, number=number))
+
+    def _tell(self, event: bytes) -> None:
+        self._send(Frame(kind=Kind.EVENT, body=event))
 
     def _send(self, frame: Frame) -> None:
         if self._transport is not None and not self._transport.is_closing():
@@ -59,5 +97,13 @@ class HostProtocol(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """A daemon that is gone waits for nothing any more."""
         del exc
+        self._host.watch(None)
         for task in self._tasks.values():
             task.cancel()
+
+
+async def _pour(chunks: AsyncIterator[bytes], outlet: Outlet) -> None:
+    """Send chunk by chunk, each only when the reader has room for it."""
+    async with contextlib.aclosing(chunks) as source:  # type: ignore[type-var]
+        async for chunk in source:
+            await outlet.write(chunk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_pty.errors import UnknownOp
 from agent_pty.ops import (
+    attach,
     batch,
     keys,
     lifecycle,
@@ -16,6 +17,7 @@ from agent_pty.ops import (
     send,
     signal,
     wait,
+    watch,
 )
 from agent_pty.ops.op import Op
 
@@ -37,6 +39,8 @@ TABLE: dict[str, Op] = {
         read.OP,
         wait.OP,
         wait.MANY,
+        attach.OP,
+        watch.OP,
         registry.LIST,
         registry.KILL,
         registry.RENAME,

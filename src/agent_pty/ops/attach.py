@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from agent_pty.core.safe import Allowed
 from agent_pty.ops.context import Session
-from agent_pty.ops.op import Request
+from agent_pty.ops.op import Op, Request
 
 
 class Attach(Request, frozen=True, kw_only=True):
@@ -24,7 +24,7 @@ class Attach(Request, frozen=True, kw_only=True):
 
 
 async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
-    """Yield what the person sees; what they type comes by another way, `Session.perform_input`."""
+    """Yield what the person sees; what they type goes to the session's hands."""
     async for data in session.attach(
         read_only=request.read_only,
         history=request.history_bytes,
@@ -32,3 +32,8 @@ async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
         raw=request.raw,
     ):
         yield data
+
+
+OP = Op(
+    name="attach", answer="attached", request=Attach, where="session", handler=attach, stream=True
+)

@@ -115,6 +115,9 @@ class Registry(Protocol):
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Give a session another name."""
 
+    def watch(self, *, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
+        """Yield the events of one session, or of all."""
+
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Let the session's host answer a request."""
 

@@ -25,7 +25,7 @@ class Click(Mutation, frozen=True, kw_only=True):
     row: Row | None = None
     col: Col | None = None
     text: Annotated[str | None, Meta(description="click where this is on the screen")] = None
-    button: Literal["left", "middle", "right"] = "left"
+    button: Annotated[Literal["left", "middle", "right"], Meta(description="which button")] = "left"
     count: Annotated[int, Meta(ge=1, le=3, description="2 is a double click")] = 1
     mods: Held = field(default_factory=list)
 
@@ -34,7 +34,9 @@ class Wheel(Mutation, frozen=True, kw_only=True):
     """Turn the mouse wheel over a cell."""
 
     id: Annotated[str, Meta(description="session")]
-    direction: Literal["up", "down", "left", "right"]
+    direction: Annotated[
+        Literal["up", "down", "left", "right"], Meta(description="where to turn it")
+    ]
     row: Row = 0
     col: Col = 0
     count: Annotated[int, Meta(ge=1, le=1000, description="notches")] = 1

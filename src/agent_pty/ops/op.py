@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -42,7 +42,9 @@ class Op:
     answer: str
     request: type[Request]
     where: Where
-    handler: Callable[[Any, Any], Awaitable[Any]]
+    # Returns the result; of a stream, an async iterator of bytes.
+    handler: Callable[[Any, Any], Any]
+    stream: bool = False
 
     @property
     def mutates(self) -> bool:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import BadRequest, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, from_wire
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
-from agent_pty.ops.op import Cursor, Op, Request
+from agent_pty.ops.op import Cursor, Op, Request, failure
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_CONDITIONS = 32
@@ -114,7 +114,11 @@ async def _one(registry: Registry, name: str, request: WaitMany) -> Outcome:
             "timeout_ms": request.timeout_ms,
         }
     )
-    envelope = msgspec.json.decode(await registry.forward(name, payload))
+    try:
+        answer = await registry.forward(name, payload)
+    except AgentPtyError as error:  # unknown, or lost: an outcome like any other
+        answer = failure(error)
+    envelope = msgspec.json.decode(answer)
     if envelope["ok"]:
         seen = envelope["data"]["data"]
         return Outcome(id=name, code="matched", observation=seen, error=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 _CREDENTIALS = struct.Struct("3i")
@@ -19,8 +19,17 @@ class Caller:
     pid: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streaming:
+    """An answer that goes on: *head* is the envelope, then come *chunks*; *give* takes input."""
+
+    head: bytes
+    chunks: AsyncIterator[bytes]
+    give: Callable[[bytes], None] = lambda _data: None
+
+
 # The one function behind every transport.
-Handle = Callable[[bytes, Caller], Awaitable[bytes]]
+Handle = Callable[[bytes, Caller], Awaitable[bytes | Streaming]]
 
 
 def peer(sock: socket.socket) -> Caller:

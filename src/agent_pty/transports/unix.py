@@ -8,6 +8,7 @@ bounded, and who exceeds a bound is told and dropped.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections import deque
@@ -15,7 +16,7 @@ from typing import cast
 
 from agent_pty.errors import Busy, TooLarge
 from agent_pty.ops.op import LARGEST_REQUEST, failure
-from agent_pty.transports.caller import Caller, Handle, peer
+from agent_pty.transports.caller import Caller, Handle, Streaming, peer
 from agent_pty.transports.hangup import HangupWatch
 
 _MOST_CLIENTS = 4096
@@ -27,6 +28,7 @@ _LINE_SECONDS = 30.0
 # An answer that nobody reads for this long has no reader.
 _READ_SECONDS = 60.0
 _MOST_UNREAD = 1024 * 1024
+_MOST_STREAMED = 64 * 1024
 
 
 class UnixServer:
@@ -73,6 +75,7 @@ class UnixClient(asyncio.Protocol):
         self._room = asyncio.Event()
         self._room.set()
         self._finishing = False
+        self._streaming: Streaming | None = None
         self._fd = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -93,6 +96,9 @@ class UnixClient(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Cut lines; keep what is unfinished, within bounds."""
+        if self._streaming is not None:
+            self._streaming.give(data)
+            return
         if self._finishing:
             return
         begin = len(self._buffer)
@@ -154,11 +160,33 @@ class UnixClient(asyncio.Protocol):
                 await self._room.wait()
                 line = self._waiting.popleft()
                 self._resume_reading()
-                self._write(await self._server.handle(line, self._caller) + b"\n")
+                answer = await self._server.handle(line, self._caller)
+                if isinstance(answer, Streaming):
+                    await self._stream(answer)
+                    return
+                self._write(answer + b"\n")
         finally:
             self._task = None
         if self._finishing:
             self._finish()
+
+    async def _stream(self, answer: Streaming) -> None:
+        """Give the connection to a stream: from now on it carries bytes, both ways, to its end."""
+        self._streaming = answer
+        self._write(answer.head + b"\n")
+        if self._transport is not None:
+            self._transport.set_write_buffer_limits(high=_MOST_STREAMED)
+        for line in self._waiting:  # typed right behind the request, and cut into lines
+            answer.give(line + b"\n")
+        if self._buffer:
+            answer.give(bytes(self._buffer))
+        self._waiting.clear()
+        self._buffer.clear()
+        async with contextlib.aclosing(answer.chunks) as chunks:  # type: ignore[type-var]
+            async for chunk in chunks:
+                self._write(chunk)
+                await self._room.wait()
+        self._finish()
 
     def _resume_reading(self) -> None:
         paused = len(self._waiting) == _MOST_WAITING - 1
@@ -174,6 +202,8 @@ class UnixClient(asyncio.Protocol):
     def pause_writing(self) -> None:
         """The client does not read: do nothing more for it until it does."""
         self._room.clear()
+        if self._streaming is not None:
+            return  # what a stream holds for its reader is bounded: it may come back any time
         self._read_timer = asyncio.get_running_loop().call_later(_READ_SECONDS, self.drop)
 
     def resume_writing(self) -> None:

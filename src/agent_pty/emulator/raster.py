@@ -1,0 +1,103 @@
+"""A picture as pixels. Needs Pillow, as `glyph` does."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Final
+
+from PIL import Image, ImageDraw
+
+from agent_pty.emulator.box import Rect, Shape, shape
+from agent_pty.emulator.cluster import Cluster
+from agent_pty.emulator.glyph import Fonts, Glyphs
+from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix
+from agent_pty.emulator.picture import (
+    CELL_HEIGHT,
+    CELL_WIDTH,
+    Look,
+    Screen,
+    Span,
+    cursor_rects,
+    decorations,
+    spans,
+)
+
+# Slanted lines are drawn this many times larger and shrunk, which smooths them.
+_OVERSAMPLING: Final = 4
+
+
+def rasterise(screen: Screen, *, scale: int, fonts: Fonts) -> bytes:
+    """Return *screen* as a PNG; one cell has 9 by 18 pixels, times *scale*."""
+    canvas = _Canvas(screen, scale=scale, fonts=fonts)
+    # Backgrounds first: a glyph may reach into the next cell, a background must not cover it.
+    painted = list(spans(screen))
+    for span in painted:
+        canvas.fill(span)
+    for span in painted:
+        canvas.write(span)
+    for rect in cursor_rects(screen.cursor, scale=scale):
+        canvas.rect(rect, FOREGROUND)
+    return canvas.png()
+
+
+class _Canvas:
+    def __init__(self, screen: Screen, *, scale: int, fonts: Fonts) -> None:
+        self._cell = CELL_WIDTH * scale, CELL_HEIGHT * scale
+        self._scale = scale
+        size = screen.width * self._cell[0], screen.height * self._cell[1]
+        self._image = Image.new("RGB", size, BACKGROUND)
+        self._draw = ImageDraw.Draw(self._image)
+        self._glyphs = Glyphs(fonts, scale=scale)
+
+    def png(self) -> bytes:
+        buffer = BytesIO()
+        self._image.save(buffer, "PNG")
+        return buffer.getvalue()
+
+    def rect(self, rect: Rect, color: Rgb) -> None:
+        left, top, right, bottom = rect
+        self._draw.rectangle((left, top, right - 1, bottom - 1), fill=color)
+
+    def fill(self, span: Span) -> None:
+        if span.look.bg == BACKGROUND:
+            return
+        left, top = self._corner(span, span.col)
+        size = span.width * self._cell[0], self._cell[1]
+        self.rect(Rect(left, top, left + size[0], top + size[1]), span.look.bg)
+
+    def write(self, span: Span) -> None:
+        for col, cluster in span.placed():
+            corner = self._corner(span, col)
+            drawn = shape(cluster.text, *self._cell)
+            if drawn is None:
+                self._letter(cluster, span.look, corner)
+            else:
+                self._shape(drawn, span.look, corner)
+        for rect in decorations(span, scale=self._scale):
+            self.rect(rect, span.look.fg)
+
+    def _corner(self, span: Span, col: int) -> tuple[int, int]:
+        return col * self._cell[0], span.row * self._cell[1]
+
+    def _letter(self, cluster: Cluster, look: Look, corner: tuple[int, int]) -> None:
+        text, width = cluster
+        image = self._glyphs.image(text, width=width, bold=look.bold, italic=look.italic)
+        self._image.paste(look.fg if image.mode == "L" else image, corner, image)
+
+    def _shape(self, drawn: Shape, look: Look, corner: tuple[int, int]) -> None:
+        left, top = corner
+        color = mix(look.bg, look.fg, drawn.share)
+        for box in drawn.rects:
+            moved = Rect(box.left + left, box.top + top, box.right + left, box.bottom + top)
+            self.rect(moved, color)
+        if drawn.strokes:
+            self._image.paste(color, corner, _strokes(drawn, self._cell))
+
+
+def _strokes(drawn: Shape, size: tuple[int, int]) -> Image.Image:
+    large = Image.new("L", (size[0] * _OVERSAMPLING, size[1] * _OVERSAMPLING))
+    draw = ImageDraw.Draw(large)
+    for points in drawn.strokes:
+        path = [(x * _OVERSAMPLING, y * _OVERSAMPLING) for x, y in points]
+        draw.line(path, fill=255, width=drawn.thick * _OVERSAMPLING, joint="curve")
+    return large.resize(size, Image.Resampling.BOX)
