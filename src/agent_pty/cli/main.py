@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from agent_pty import __version__
-from agent_pty.cli import doctor, hands, lifecycle, session, stream
+from agent_pty.cli import doctor, hands, lifecycle, screen, session, stream
 from agent_pty.cli.command import Command, HelpfulParser, Invocation, pretty, write
 from agent_pty.errors import AgentPtyError, BadRequest
 
@@ -23,6 +23,7 @@ COMMANDS: dict[str, Command] = {
         *lifecycle.COMMANDS,
         *doctor.COMMANDS,
         *session.COMMANDS,
+        *screen.COMMANDS,
         *hands.COMMANDS,
         *stream.COMMANDS,
     )

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import Any, Literal
 
 from agent_pty.cli.command import Argument, Command, Invocation, argument, pretty, write
+from agent_pty.core.budget import fitted
 from agent_pty.core.duration import seconds
 from agent_pty.core.layout import expanded
 from agent_pty.errors import BadRequest
 
 _FAIL_ON = 7
 
+TOKENS = argument("--max-tokens", type=int, metavar="N", help="fit the text into a budget")
 NAME = argument("name", help="the session")
 KEY = argument("--key", metavar="K", help="idempotency key: the same again does nothing")
+
+
+def fitted_text(call: Invocation, text: str, *, keep: Literal["head", "tail"], name: str) -> str:
+    """Cut text to the budget asked for, with a pointer to the rest."""
+    budget = call.options.max_tokens
+    if budget is None:
+        return text
+    return fitted(
+        text, budget, keep=keep, pointer=f"the rest: agent-pty read {name} --since CURSOR"
+    )
 
 
 def _new(call: Invocation) -> int:
@@ -66,31 +78,6 @@ def given_text(options: Any) -> str:
         raise BadRequest(f"cannot read {options.file}: {error}") from error
 
 
-def _screen(call: Invocation) -> int:
-    screen = call.ask("screen", id=call.options.name)
-    form = "json" if call.json else call.options.format
-    write(_screen_as(form, screen))
-    return 0
-
-
-def _screen_as(form: str, screen: dict[str, Any]) -> str:
-    text: str = screen["text"]
-    if form == "json":
-        return pretty(screen)
-    if form == "markdown":
-        fence = "`" * max(3, _longest_ticks(text) + 1)
-        return f"{fence}text\n{text.rstrip()}\n{fence}\n"
-    return text
-
-
-def _longest_ticks(text: str) -> int:
-    longest = run = 0
-    for character in text:
-        run = run + 1 if character == "`" else 0
-        longest = max(longest, run)
-    return longest
-
-
 def _read(call: Invocation) -> int:
     o = call.options
     one_page = call.json or o.tail is not None or o.max_bytes is not None
@@ -113,7 +100,7 @@ def _show_page(call: Invocation, page: dict[str, Any]) -> None:
     if page["gap"]:
         start, end = page["gap"]["start"], page["gap"]["end"]
         sys.stderr.write(f"gap: text from cursor {start} to {end} is no longer kept\n")
-    write(page["text"])
+    write(fitted_text(call, page["text"], keep="tail", name=call.options.name))
 
 
 def _wait(call: Invocation) -> int:
@@ -123,7 +110,8 @@ def _wait(call: Invocation) -> int:
     if len(o.names) > 1 or o.any or o.all:
         return _wait_many(call, {**common, "mode": "all" if o.all else "any"})
     seen = call.ask("wait", id=o.names[0], since=o.since, **common)
-    write(pretty(seen) if call.json else seen["screen"]["text"])
+    text = fitted_text(call, seen["screen"]["text"], keep="tail", name=o.names[0])
+    write(pretty(seen) if call.json else text)
     return _FAIL_ON if seen["failed"] else 0
 
 
@@ -233,16 +221,6 @@ COMMANDS: tuple[Command, ...] = (
         examples=['agent-pty send work "cargo test"', "git diff | agent-pty send work -"],
     ),
     Command(
-        name="screen",
-        op="screen",
-        run=_screen,
-        arguments=(
-            NAME,
-            argument("--format", choices=["text", "markdown", "json"], default="text"),
-        ),
-        examples=["agent-pty screen work", "agent-pty screen work --format json"],
-    ),
-    Command(
         name="read",
         op="read",
         run=_read,
@@ -252,6 +230,7 @@ COMMANDS: tuple[Command, ...] = (
             argument("--tail", type=int, metavar="N", help="only the last N lines"),
             argument("--max-bytes", type=int, metavar="N", help="at most this much text"),
             argument("--grep", metavar="RE", help="only lines matching this RE2 pattern"),
+            TOKENS,
         ),
         examples=["agent-pty read work --tail 20", "agent-pty read work --since 4096 --json"],
     ),
@@ -273,6 +252,7 @@ COMMANDS: tuple[Command, ...] = (
                 "--timeout", default="30s", metavar="DUR", help="500ms, 30s, 5m (default: 30s)"
             ),
             argument("--since", type=int, metavar="CURSOR", help="look at text from here on"),
+            TOKENS,
             argument("--any", action="store_true", help="of several sessions, until one matches"),
             argument("--all", action="store_true", help="of several sessions, until all match"),
         ),

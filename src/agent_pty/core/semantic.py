@@ -8,7 +8,8 @@ handling` and `0 failed` are not. A typed command is input: it is never an error
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 
 from agent_pty.core.prompt import command_in, looks_like_prompt
 
@@ -16,6 +17,8 @@ from agent_pty.core.prompt import command_in, looks_like_prompt
 _LONGEST: Final = 10_000
 
 Kind = Literal["prompt", "error_like", "output", "url", "file_path"]
+# First and last byte column, kind and text, whatever line it is on.
+_Piece = tuple[int, int, Kind, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,21 +46,26 @@ class Semantic:
 
 def spans(text: str) -> list[Span]:
     """Cut *text* into spans: of each line that is not blank itself, its URLs, then its paths."""
-    return [span for number, line in _lines(text) for span in _line_spans(number, line)]
+    return [
+        Span(line=number, start_col=start, end_col=end, kind=kind, text=words)
+        for number, line in _lines(text)
+        for start, end, kind, words in _judged(line).pieces
+    ]
 
 
 def summarise(text: str) -> Semantic:
     """Say what stands in *text*: the last prompt and command, all else in order, each once."""
     found = spans(text)
+    judged = {number: _judged(line) for number, line in _lines(text)}
     prompts = _texts(found, "prompt")
-    typed = {number: command for number, line in _lines(text) if (command := command_in(line))}
+    typed = {number: line.command for number, line in judged.items() if line.command}
     return Semantic(
         prompt=prompts[-1] if prompts else None,
         command=list(typed.values())[-1] if typed else None,
         error_lines=tuple(span.line for span in found if span.kind == "error_like"),
         urls=_unique(_texts(found, "url")),
         file_paths=_unique(_texts(found, "file_path")),
-        spinner_lines=tuple(n for n, line in _lines(text) if n not in typed and _is_spinner(line)),
+        spinner_lines=tuple(n for n, line in judged.items() if n not in typed and line.spinner),
     )
 
 
@@ -78,13 +86,26 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     return ((n, line) for n, line in enumerate(text.split("\n")) if line and not line.isspace())
 
 
-def _line_spans(number: int, line: str) -> Iterator[Span]:
+class _Line(NamedTuple):
+    pieces: tuple[_Piece, ...]
+    command: str | None
+    spinner: bool
+
+
+# From one look to the next most lines stay, and each says the same wherever it stands.
+@lru_cache(maxsize=1024)
+def _judged(line: str) -> _Line:
+    pieces = tuple(_line_pieces(line))
+    return _Line(pieces=pieces, command=command_in(line), spinner=_is_spinner(line))
+
+
+def _line_pieces(line: str) -> Iterator[_Piece]:
     near = line[:_LONGEST]
     urls = list(_url_places(near))
     left = len(line) - len(line.lstrip())
-    yield from _located(number, line, _line_kind(line), [(left, len(line.rstrip()))])
-    yield from _located(number, line, "url", urls)
-    yield from _located(number, line, "file_path", _path_places(near, urls))
+    yield from _located(line, _line_kind(line), [(left, len(line.rstrip()))])
+    yield from _located(line, "url", urls)
+    yield from _located(line, "file_path", _path_places(near, urls))
 
 
 def _line_kind(line: str) -> Kind:
@@ -95,16 +116,14 @@ def _line_kind(line: str) -> Kind:
     return "output"
 
 
-def _located(
-    number: int, line: str, kind: Kind, places: Iterable[tuple[int, int]]
-) -> Iterator[Span]:
-    """Turn character places, in order, into spans: each byte is counted once."""
+def _located(line: str, kind: Kind, places: Iterable[tuple[int, int]]) -> Iterator[_Piece]:
+    """Turn character places, in order, into pieces: each byte is counted once."""
     column = done = 0
     for start, end in places:
         column += _width(line[done:start])
         text = line[start:end]
         width = _width(text)
-        yield Span(line=number, start_col=column, end_col=column + width, kind=kind, text=text)
+        yield column, column + width, kind, text
         column, done = column + width, end
 
 

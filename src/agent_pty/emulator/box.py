@@ -64,6 +64,7 @@ _ARMS: Final = {
     "VERTICAL": ("up", "down"),
     "HORIZONTAL": ("left", "right"),
 }
+_ARC_STEPS: Final = 8
 _DASHES: Final = {"DOUBLE DASH": 2, "TRIPLE DASH": 3, "QUADRUPLE DASH": 4}
 
 
@@ -89,7 +90,7 @@ def _box(name: str, width: int, height: int) -> Shape:
     if "DIAGONAL" in name:
         return Shape(strokes=_diagonals(name, width, height), thick=thick)
     if "ARC" in name:
-        return Shape(strokes=(_arc(name, width, height, thick),), thick=thick)
+        return _arc(name, width, height, thick)
     for words, count in _DASHES.items():
         if words in name:
             return Shape(rects=_dashed(name.replace(words, ""), count, width, height))
@@ -195,20 +196,22 @@ def _diagonals(name: str, width: int, height: int) -> tuple[tuple[Point, ...], .
     return (rising,) if "UPPER RIGHT" in name else (falling,)
 
 
-def _arc(name: str, width: int, height: int, thick: int) -> tuple[Point, ...]:
-    """Return a rounded corner: straight from one edge, a quarter circle, straight to the other."""
-    middle = (width - thick) // 2 + thick / 2, (height - thick) // 2 + thick / 2
+def _arc(name: str, width: int, height: int, thick: int) -> Shape:
+    """Return a rounded corner: a quarter circle, and a straight piece where the cell is longer."""
+    left, top = (width - thick) // 2, (height - thick) // 2
+    middle = left + thick / 2, top + thick / 2
     right, down = "RIGHT" in name, "DOWN" in name
-    radius = min(width - middle[0] if right else middle[0], height - middle[1], middle[1])
+    radius = width - middle[0] if right else middle[0]
     side, fall = 1 if right else -1, 1 if down else -1
     center = middle[0] + side * radius, middle[1] + fall * radius
-    turn = [
+    turn = (
         (center[0] - side * radius * cos(angle), center[1] - fall * radius * sin(angle))
-        for angle in (pi / 2 * step / 8 for step in range(9))
-    ]
-    first = middle[0], float(height if down else 0)
-    last = float(width if right else 0), middle[1]
-    return tuple((round(x, 2), round(y, 2)) for x, y in (first, *turn, last))
+        for angle in (pi / 2 * step / _ARC_STEPS for step in range(_ARC_STEPS + 1))
+    )
+    edge = round(center[1])
+    straight = Rect(left, edge if down else 0, left + thick, height if down else edge)
+    curve = tuple((round(x, 2), round(y, 2)) for x, y in turn)
+    return Shape(rects=(straight,), strokes=(curve,), thick=thick)
 
 
 # Left, top, right and bottom, in eighths of the cell.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 from typing import Final
 
-from PIL import Image, ImageDraw, ImageFont, features
+from PIL import Image, ImageChops, ImageDraw, ImageFont, features
 
 from agent_pty.emulator.font_file import FontFile
 from agent_pty.emulator.picture import BASELINE, CELL_HEIGHT, CELL_WIDTH, FONT_SIZE
@@ -36,6 +36,7 @@ class _Face:
         sizes = (size, *_STRIKES) if file.color else (size,)
         self._basic = _open(file, sizes, ImageFont.Layout.BASIC)
         self._shaping = _open(file, (round(self._basic.size),), ImageFont.Layout.RAQM)
+        self.bold = "bold" in (self._basic.getname()[1] or "").lower()
         self._lacking = bytes(self._basic.getmask(_NOBODYS))
 
     def has(self, char: str) -> bool:
@@ -83,6 +84,8 @@ class Glyphs:
         if face.color:
             return _colored(text, face.font_for(text), size)
         mask = _mask(text, face.font_for(text), size, BASELINE * self._scale)
+        if bold and not face.bold:
+            mask = _thickened(mask, self._scale)
         return _slanted(mask) if italic else mask
 
     def _face(self, text: str, width: int, *, bold: bool) -> _Face | None:
@@ -134,6 +137,13 @@ def _colored(text: str, font: ImageFont.FreeTypeFont, size: tuple[int, int]) -> 
     canvas = Image.new("RGBA", size)
     canvas.paste(drawn, ((size[0] - drawn.width) // 2, (size[1] - drawn.height) // 2))
     return canvas
+
+
+def _thickened(mask: Image.Image, by: int) -> Image.Image:
+    """Make letters bold that come from a font without a bold face, as CJK fonts are."""
+    moved = Image.new("L", mask.size)
+    moved.paste(mask, (by, 0))
+    return ImageChops.lighter(mask, moved)
 
 
 def _slanted(mask: Image.Image) -> Image.Image:

@@ -24,6 +24,8 @@ from agent_pty.emulator.picture import (
 
 # Slanted lines are drawn this many times larger and shrunk, which smooths them.
 _OVERSAMPLING: Final = 4
+# On text it takes half the time of zlib's default 6, and the file is smaller.
+_COMPRESSION: Final = 3
 
 
 def rasterise(screen: Screen, *, scale: int, fonts: Fonts) -> bytes:
@@ -51,7 +53,7 @@ class _Canvas:
 
     def png(self) -> bytes:
         buffer = BytesIO()
-        self._image.save(buffer, "PNG")
+        self._image.save(buffer, "PNG", compress_level=_COMPRESSION)
         return buffer.getvalue()
 
     def rect(self, rect: Rect, color: Rgb) -> None:
@@ -98,6 +100,7 @@ def _strokes(drawn: Shape, size: tuple[int, int]) -> Image.Image:
     large = Image.new("L", (size[0] * _OVERSAMPLING, size[1] * _OVERSAMPLING))
     draw = ImageDraw.Draw(large)
     for points in drawn.strokes:
-        path = [(x * _OVERSAMPLING, y * _OVERSAMPLING) for x, y in points]
+        # Pillow counts from the middle of a pixel, we from its corner.
+        path = [(x * _OVERSAMPLING - 0.5, y * _OVERSAMPLING - 0.5) for x, y in points]
         draw.line(path, fill=255, width=drawn.thick * _OVERSAMPLING, joint="curve")
     return large.resize(size, Image.Resampling.BOX)

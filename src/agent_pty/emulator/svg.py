@@ -87,7 +87,10 @@ def _cells(span: Span) -> Rect:
 def _foreground(span: Span) -> Iterator[str]:
     for word in _words(span):
         drawn = shape(word.text, word.width * CELL_WIDTH, CELL_HEIGHT)
-        yield _text(word, span) if drawn is None else _drawn(drawn, word.col, span)
+        if drawn is None:
+            yield _text(word, span)
+        else:
+            yield from _drawn(drawn, word.col, span)
     yield from (_rect(rect, span.look.fg) for rect in decorations(span))
 
 
@@ -120,20 +123,21 @@ def _text(word: _Word, span: Span) -> str:
     )
 
 
-def _drawn(drawn: Shape, col: int, span: Span) -> str:
+def _drawn(drawn: Shape, col: int, span: Span) -> Iterator[str]:
     left, top = col * CELL_WIDTH, span.row * CELL_HEIGHT
     color = _hex(mix(span.look.bg, span.look.fg, drawn.share))
+    if drawn.rects:
+        boxes = "".join(
+            f"M{left + r.left} {top + r.top}H{left + r.right}V{top + r.bottom}H{left + r.left}Z"
+            for r in drawn.rects
+        )
+        yield f'<path d="{boxes}" fill="{color}" {_CRISP}/>'
     if drawn.strokes:
         lines = "".join(
             "M" + "L".join(f"{left + x:g} {top + y:g}" for x, y in points)
             for points in drawn.strokes
         )
-        return f'<path d="{lines}" fill="none" stroke="{color}" stroke-width="{drawn.thick}"/>'
-    boxes = "".join(
-        f"M{left + r.left} {top + r.top}H{left + r.right}V{top + r.bottom}H{left + r.left}Z"
-        for r in drawn.rects
-    )
-    return f'<path d="{boxes}" fill="{color}" {_CRISP}/>'
+        yield f'<path d="{lines}" fill="none" stroke="{color}" stroke-width="{drawn.thick}"/>'
 
 
 def _rect(rect: Rect, color: Rgb) -> str:

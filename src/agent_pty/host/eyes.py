@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Literal
+
+import msgspec
 
 from agent_pty.core import semantic
 from agent_pty.core.deception import suspicions
@@ -20,6 +23,7 @@ from agent_pty.ops.model import (
     Changes,
     Hidden,
     Link,
+    Process,
     Screen,
     ScreenCursor,
     ScreenSemantic,
@@ -28,6 +32,10 @@ from agent_pty.ops.model import (
 )
 
 _HASH_BYTES = 8
+# A hyperlink; concealed text; a background, which the characters may share.
+_LINK_OR_DISGUISE = re.compile(
+    r"\x1b\]8;|\x1b\[(?:[0-9:]*;)*(?:8|4[0-8]|48[:;][0-9:;]*|10[0-7])[;m]"
+)
 # Screens given out, by hash: an agent compares with one of its last few.
 _REMEMBERED = 8
 _KINDS: dict[Form, Literal["plain", "vt", "html"]] = {
@@ -44,17 +52,29 @@ class Eyes:
         self._emulator = emulator
         self._notices = notices
         self._given: OrderedDict[str, list[str]] = OrderedDict()
+        self._seen: Screen | None = None
+        self._seen_version = -1
 
-    def look(self, *, state: State, active: proc.Entry | None) -> Screen:
-        """Return the screen with everything that is known of it."""
+    def look(self, *, version: int, state: State, active: proc.Entry | None) -> Screen:
+        """Return the screen with everything that is known of it.
+
+        As long as *version* stays, nothing was drawn: most agents look more often than
+        programs write, and a look at the same screen costs nothing.
+        """
+        if version != self._seen_version or self._seen is None:
+            self._seen, self._seen_version = self._look(state), version
+        meaning = msgspec.structs.replace(self._seen.semantic, active_process=_described(active))
+        return msgspec.structs.replace(self._seen, semantic=meaning, state=state)
+
+    def _look(self, state: State) -> Screen:
         emulator, text = self._emulator, self._emulator.text()
-        styled = emulator.styled()
+        styled = emulator.styled() if _styles_matter(emulator.format("vt")) else []
         return Screen(
             rows=emulator.rows,
             cols=emulator.cols,
             text=text,
             spans=[_span(span) for span in semantic.spans(text)],
-            semantic=_summary(text, active),
+            semantic=_summary(text),
             cursor=_cursor(emulator.cursor),
             title=emulator.title,
             cwd=emulator.cwd,
@@ -120,6 +140,11 @@ def _picture(emulator: Emulator, form: Form) -> str:
     return svg(emulator) if form == "svg" else base64.b64encode(png(emulator)).decode()
 
 
+def _styles_matter(painted: str) -> bool:
+    """Whether a screen can have links or hidden text: reading its styles costs milliseconds."""
+    return not painted.isascii() or _LINK_OR_DISGUISE.search(painted) is not None
+
+
 def _hash(lines: Sequence[str]) -> str:
     joined = "\n".join(lines).encode("utf-8", "replace")
     return hashlib.blake2b(joined, digest_size=_HASH_BYTES).hexdigest()
@@ -148,7 +173,11 @@ def _span(span: semantic.Span) -> ScreenSpan:
     )
 
 
-def _summary(text: str, active: proc.Entry | None) -> ScreenSemantic:
+def _described(active: proc.Entry | None) -> Process | None:
+    return proc.described(active) if active is not None else None
+
+
+def _summary(text: str) -> ScreenSemantic:
     found = semantic.summarise(text)
     return ScreenSemantic(
         prompt=found.prompt,
@@ -157,5 +186,5 @@ def _summary(text: str, active: proc.Entry | None) -> ScreenSemantic:
         urls=list(found.urls),
         file_paths=list(found.file_paths),
         spinner_lines=list(found.spinner_lines),
-        active_process=proc.described(active) if active is not None else None,
+        active_process=None,
     )

@@ -214,7 +214,7 @@ class Session:
 
     def look(self) -> Screen:
         """Render the screen."""
-        return self._eyes.look(state=self.state, active=self._active())
+        return self._eyes.look(version=self.stream.version, state=self.state, active=self._active())
 
     def changes(self, since: str) -> Changes:
         """Return what differs from an earlier screen."""

@@ -59,6 +59,7 @@ class Stream:
         self.transcript = transcript
         self.log = log
         self._checkpoint_raw = 0
+        self._resizes = 0
         self._shown = 0
         self._cursors_moved = False
 
@@ -111,6 +112,11 @@ class Stream:
     def cursor(self) -> int:
         """Where text goes on: what is written from now on is read from here."""
         return self.log.cursor(self.log.committed) + len(self.transcript.pending)
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever the screen may have."""
+        return self._ring.written + self._resizes
 
     @property
     def input_cursor(self) -> int:
@@ -167,6 +173,7 @@ class Stream:
 
     def resize(self, *, rows: int, cols: int) -> None:
         """Change the size; a replay from before would wrap differently, so make a checkpoint."""
+        self._resizes += 1
         self.emulator.resize(rows=rows, cols=cols)
         self.transcript.resize(cols=cols)
         self.checkpoint()
