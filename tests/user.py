@@ -28,7 +28,9 @@ class Agent:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        self.env = {**os.environ, "AGENT_PTY_HOME": str(home), "PS1": "$ ", "HISTFILE": ""}
+        # Whoever runs the tests has start-up files of their own; this user has none.
+        own = {"HOME": str(home), "AGENT_PTY_HOME": str(home), "PS1": "$ ", "HISTFILE": ""}
+        self.env = {**os.environ, **own}
         for name in ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE", "AGENT_PTY_SOCKET"):
             self.env.pop(name, None)
 

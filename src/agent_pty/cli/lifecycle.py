@@ -36,23 +36,30 @@ def _serve(call: Invocation) -> int:
 
 def status_of(where: Layout) -> dict[str, Any]:
     """Return the contract's status object; that nothing runs is an answer, not a failure."""
-    status: dict[str, Any] = {
-        "socket": where.socket,
+    try:
+        with connect(where, start=False, patience=_STATUS_SECONDS) as connection:
+            running = {**_stopped(where.socket, None), **connection.ask("status"), "running": True}
+    except AgentPtyError as error:
+        return _stopped(where.socket, error)
+    return running
+
+
+def _stopped(socket: str | None, error: AgentPtyError | None) -> dict[str, Any]:
+    return {
+        "socket": socket,
         "running": False,
         "session_count": 0,
         "trace_path": None,
-        "error": None,
+        "error": None if error is None else str(error),
         "pid": None,
     }
-    try:
-        with connect(where, start=False, patience=_STATUS_SECONDS) as connection:
-            return {**status, **connection.ask("status"), "running": True}
-    except AgentPtyError as error:
-        return {**status, "error": str(error)}
 
 
 def _status(call: Invocation) -> int:
-    status = status_of(call.layout)
+    try:
+        status = status_of(call.layout)
+    except AgentPtyError as error:  # it is not even known where the socket would be
+        status = _stopped(None, error)
     if not status["running"]:
         return call.show(status, f"agent-pty daemon not running: {status['error']}")
     return call.show(status, f"agent-pty daemon running: {status['session_count']} session(s)")

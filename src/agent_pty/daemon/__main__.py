@@ -17,7 +17,6 @@ def start() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    os.umask(0o077)
     os.chdir("/")
     main({"layout": arguments, "ready": ready})
 

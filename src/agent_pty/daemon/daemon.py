@@ -73,13 +73,13 @@ class Daemon:
 
     async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
         """Answer one request, whatever transport brought it."""
-        del caller  # authorisation comes with the operator's endpoint
+        by = {"transport": caller.transport, "uid": caller.uid, "pid": caller.pid}
         try:
             head = decode_head(payload)
             _check_version(head)
             op = ops.find(head.op)
             if op.where == "session":
-                return await self._forward(op, head, payload)
+                return await self._forward(op, head, payload, by)
             if op.stream:
                 return Streaming(
                     head=success(op, None), chunks=op.handler(self, decode(op, payload))
@@ -91,12 +91,14 @@ class Daemon:
             traceback.print_exc(file=sys.stderr)
             return failure(error)
 
-    async def _forward(self, op: Op, head: Head, payload: bytes) -> bytes | Streaming:
+    async def _forward(
+        self, op: Op, head: Head, payload: bytes, by: dict[str, Any]
+    ) -> bytes | Streaming:
         if head.id is None:
             raise BadRequest(f"invalid request: {op.name} needs the field `id`", field="id")
         if not op.stream:
-            return await self._registry.forward(head.id, payload)
-        stream = await self._registry.open_stream(head.id, payload)
+            return await self._registry.forward(head.id, payload, by)
+        stream = await self._registry.open_stream(head.id, payload, by)
         if not stream.opened:
             return stream.head
         return Streaming(head=stream.head, chunks=stream.chunks(), give=stream.give)
@@ -144,7 +146,7 @@ class Daemon:
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Ask a session's host."""
         try:
-            return await self._registry.forward(name, payload)
+            return await self._registry.forward(name, payload, {"transport": "daemon"})
         except AgentPtyError as error:
             return failure(error)
 

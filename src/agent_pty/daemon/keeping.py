@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,10 +12,12 @@ from typing import Any
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
 from agent_pty.errors import Busy, DaemonError, SpawnFailed
+from agent_pty.host.end import EndWatch
 from agent_pty.keeper.channel import ChannelClosed, Message
 from agent_pty.keeper.link import KeeperError, KeeperLink
 
 _START_SECONDS = 20.0
+_GONE_SECONDS = 1.0
 _EXHAUSTED = {"ENOSPC", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM"}
 
 
@@ -112,10 +115,18 @@ class Keeping:
             raise _spawn_error(argv[0], cwd, error.why) from error
 
     async def stop(self) -> None:
-        """End the keeper; every terminal it holds is closed."""
+        """End the keeper, and return when its process has gone: the next one needs its lock."""
         self._stopping = True
-        await self.ask({"do": "stop"})
-        self._link.close()
+        gone = asyncio.Event()
+        watch = EndWatch(self.pid or 0, None, gone.set)
+        try:
+            await self.ask({"do": "stop"})
+            self._link.close()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_GONE_SECONDS):
+                    await gone.wait()
+        finally:
+            watch.close()
 
     def leave(self) -> None:
         """Leave the keeper to the next daemon."""

@@ -10,6 +10,7 @@ import secrets
 import shutil
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -213,18 +214,17 @@ class Registry:
             return info
         return msgspec.structs.replace(info, diagnosis=f"host {link.name} does not answer")
 
-    async def forward(self, name: str, payload: bytes) -> bytes:
+    async def forward(self, name: str, payload: bytes, by: Mapping[str, Any]) -> bytes:
         """Let a session's host answer; one that is being moved is waited for."""
         record = self.find(name)
         link = await self._link(record)
-        header = {"session": record.spec.instance, "name": name}
-        return await link.request(header, payload)
+        return await link.request(_header(record, by), payload)
 
-    async def open_stream(self, name: str, payload: bytes) -> HostStream:
+    async def open_stream(self, name: str, payload: bytes, by: Mapping[str, Any]) -> HostStream:
         """Open a stream of a session."""
         record = self.find(name)
         link = await self._link(record)
-        return await link.stream({"session": record.spec.instance, "name": name}, payload)
+        return await link.stream(_header(record, by), payload)
 
     async def _link(self, record: Record) -> HostLink:
         try:
@@ -330,6 +330,10 @@ class Registry:
         finally:
             self._reserved.discard(new_name)
         return self.info(record)
+
+
+def _header(record: Record, by: Mapping[str, Any]) -> dict[str, Any]:
+    return {"session": record.spec.instance, "name": record.name, "caller": dict(by)}
 
 
 def _directory(given: str) -> str:

@@ -14,7 +14,7 @@ import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
-from agent_pty.host import road, tree, tty
+from agent_pty.host import principal, road, tree, tty
 from agent_pty.host.road import Opened
 from agent_pty.host.session import Session
 from agent_pty.host.stream import Stream
@@ -148,6 +148,7 @@ class Host:
         session = self._sessions.get(header["session"])
         if session is None:
             return Opened(head=failure(UnknownSession(header.get("name", header["session"]))))
+        principal.acting.set(principal.of(header, kind="human"))
         return road.open_stream(session, payload)
 
     async def handle(self, header: dict[str, Any], payload: bytes) -> bytes:
@@ -157,6 +158,7 @@ class Host:
         session = self._sessions.get(header["session"])
         if session is None:
             return failure(UnknownSession(header.get("name", header["session"])))
+        principal.acting.set(principal.of(header, kind="agent"))
         return await session.perform(payload)
 
     async def _control(self, header: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import socket
 from typing import Any
@@ -14,6 +15,8 @@ from agent_pty.host.wire import HostProtocol
 
 def main(arguments: dict[str, Any]) -> None:
     """Run a host until it is told to leave."""
+    # Not in the keeper: its programs have the umask of whoever started it.
+    os.umask(0o077)
     ignore_terminal_signals()
     listener = socket.socket(fileno=arguments["listener"])
     asyncio.run(serve(Layout(**arguments["layout"]), arguments["name"], listener))

@@ -17,7 +17,7 @@ from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.safe import Allowed
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
-from agent_pty.host import proc, reading, tree, tty
+from agent_pty.host import principal, proc, reading, tree, tty
 from agent_pty.host.attach import Attachment
 from agent_pty.host.end import EndWatch
 from agent_pty.host.eyes import Eyes
@@ -195,6 +195,9 @@ class Session:
         self._waits.moved(self._mark)
         self._last_input = time.monotonic()
         cursor = self.stream.cursor
+        self.emit(
+            "input", {"by": dict(principal.acting.get()), "bytes": len(data), "cursor": cursor}
+        )
         await self._writer.write(data)
         return cursor
 

@@ -31,7 +31,6 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     os.setsid()
-    os.umask(0o077)
     os.chdir("/")
     lock = os.open(layout.keeper_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
@@ -13,15 +14,28 @@ from agent_pty.store import atomic
 FORMAT = 1
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
 
 
 def prepare(layout: Layout) -> None:
     """Make the directories of a home, or say in one line why they cannot be used."""
+    for path in (layout.socket, layout.keeper_socket):
+        _check_length(path)
     _private_directory(layout.home)
     _check_format(layout.format)
     for path in (layout.run, layout.sessions, layout.log_dir):
         _private_directory(path)
     _safe_parent(layout.socket)
+
+
+def _check_length(socket: str) -> None:
+    """The kernel cannot bind a longer path, and what starts in the background cannot say so."""
+    if len(os.fsencode(socket)) > _LONGEST_SOCKET:
+        raise DaemonError(
+            f"{socket}: the path of a socket has at most {_LONGEST_SOCKET} bytes: "
+            "set AGENT_PTY_HOME to a shorter one",
+            path=socket,
+        )
 
 
 def _check_format(path: str) -> None:
@@ -30,7 +44,7 @@ def _check_format(path: str) -> None:
         with open(path, encoding="ascii") as file:
             found = file.read().strip()
     except FileNotFoundError:
-        atomic.replace(path, f"{FORMAT}\n".encode())
+        _write_format(path)
         return
     except (OSError, UnicodeDecodeError) as error:
         raise DaemonError(f"cannot read {path}: {error}", path=path) from error
@@ -42,9 +56,16 @@ def _check_format(path: str) -> None:
         )
 
 
+def _write_format(path: str) -> None:
+    """Several clients may be the first: each writes a file of its own, and the last one stays."""
+    own = f"{path}.{os.getpid()}"
+    atomic.replace(own, f"{FORMAT}\n".encode())
+    os.replace(own, path)
+
+
 def _private_directory(path: str) -> None:
     try:
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        _make(path)
         found = os.stat(path, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
             found = os.stat(path)
@@ -52,11 +73,27 @@ def _private_directory(path: str) -> None:
         raise DaemonError(f"cannot use {path}: {error.strerror}", path=path) from error
     if found.st_uid != os.getuid():
         raise DaemonError(f"{path} belongs to uid {found.st_uid}, not to you: choose another home")
+    if found.st_mode & _OTHERS_WRITE:
+        sys.stderr.write(
+            f"warning: {path} was writable by others, now it is not: look what is in it\n"
+        )
     if found.st_mode & _OTHERS:
         # Ours, so it can be mended: what others may have put there is checked file by file.
         os.chmod(path, 0o700)
     if not os.access(path, os.W_OK | os.X_OK):
         raise DaemonError(f"{path} is not writable", path=path)
+
+
+def _make(path: str) -> None:
+    """Make a directory and all that is missing above it, private: makedirs is not so strict."""
+    if os.path.isdir(path):
+        return
+    _make(os.path.dirname(path))
+    try:
+        os.mkdir(path, mode=0o700)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
 
 
 def _safe_parent(socket: str) -> None:

@@ -1,0 +1,128 @@
+"""What a person does in `top`: choose, filter, answer a question. Keys in, orders out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from agent_pty.cli.table import Row, printable
+
+_HELP = "up/down select  enter attach  i interrupt  x kill  / filter  q quit"
+_MOVES = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
+_ENDS = {"home": 0, "g": 0, "end": -1, "G": -1}
+
+
+class Do(Enum):
+    """What is to be done."""
+
+    LEAVE = "leave"
+    REDRAW = "redraw"
+    ATTACH = "attach"
+    INTERRUPT = "interrupt"
+    KILL = "kill"
+
+
+_ON_ROW = {"enter": Do.ATTACH, "i": Do.INTERRUPT}
+_ANY_TIME = {"ctrl-c": Do.LEAVE, "ctrl-l": Do.REDRAW}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is to be done, and to which session."""
+
+    do: Do
+    row: Row | None = None
+
+
+class Menu:
+    """The rows to choose from, the chosen one, and what is asked or typed at the bottom."""
+
+    def __init__(self) -> None:
+        self.rows: Sequence[Row] = ()
+        self.filter = ""
+        self.note = ""
+        self._all: Sequence[Row] = ()
+        self._chosen: str | None = None
+        self._index = 0
+        self._doomed: Row | None = None
+        self._typing = False
+
+    @property
+    def index(self) -> int:
+        """Where the chosen row is; 0 if there is none."""
+        return self._index
+
+    @property
+    def chosen(self) -> Row | None:
+        """The chosen row."""
+        return self.rows[self._index] if self.rows else None
+
+    @property
+    def footer(self) -> str:
+        """The line at the bottom."""
+        if self._doomed is not None:
+            return f"kill {printable(self._doomed.id)} with all its processes? y/n"
+        if self._typing:
+            return f"/{printable(self.filter)}_   enter keep  escape clear"
+        return printable(self.note) or _HELP
+
+    def show(self, rows: Sequence[Row]) -> None:
+        """Take the sessions there are now; the chosen one stays chosen wherever it went."""
+        self._all = rows
+        self.rows = [row for row in rows if self.filter.casefold() in row.id.casefold()]
+        places = {row.instance: place for place, row in enumerate(self.rows)}
+        # One that is gone leaves its place to the next.
+        last = max(0, len(self.rows) - 1)
+        self._choose(places.get(self._chosen or "", min(self._index, last)))
+
+    def _choose(self, index: int) -> None:
+        self._index = index
+        chosen = self.chosen
+        # While nothing matches a filter, what was chosen is remembered.
+        self._chosen = chosen.instance if chosen else self._chosen
+
+    def feed(self, key: str) -> Order | None:
+        """Take a key; None if nothing is to be done but to draw."""
+        self.note = ""
+        if key in _ANY_TIME:
+            return Order(do=_ANY_TIME[key])
+        if self._doomed is not None:
+            return self._answered(key)
+        if self._typing:
+            self._typed(key)
+            return None
+        return self._pressed(key)
+
+    def _answered(self, key: str) -> Order | None:
+        doomed, self._doomed = self._doomed, None
+        return Order(do=Do.KILL, row=doomed) if key in ("y", "Y") else None
+
+    def _typed(self, key: str) -> None:
+        if key in ("enter", "escape"):
+            self._typing = False
+        if key == "escape":
+            self.filter = ""
+        if key == "backspace":
+            self.filter = self.filter[:-1]
+        if len(key) == 1:
+            self.filter += key
+        self.show(self._all)
+
+    def _pressed(self, key: str) -> Order | None:
+        if key == "q":
+            return Order(do=Do.LEAVE)
+        if key == "/":
+            self._typing = True
+        if key == "escape":
+            self.filter = ""
+            self.show(self._all)
+        if self.chosen is None:
+            return None
+        if key in _MOVES:
+            self._choose(min(max(0, self._index + _MOVES[key]), len(self.rows) - 1))
+        if key in _ENDS:
+            self._choose(_ENDS[key] % len(self.rows))
+        if key == "x":
+            self._doomed = self.chosen
+        return Order(do=_ON_ROW[key], row=self.chosen) if key in _ON_ROW else None
