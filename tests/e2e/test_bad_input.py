@@ -5,11 +5,9 @@ Rows NET-10 to NET-13 of the reliability contract, and the codes as a table.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import socket
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ import pytest
 
 from agent_pty import errors, ops
 from agent_pty.ops.op import LARGEST_REQUEST
-from agent_pty.transports import unix
 from user import Agent
 from wire import exchange, wire
 
@@ -354,36 +351,6 @@ def test_a_client_that_only_connects_costs_nothing(shared: Agent) -> None:
 
         with shared.connect_if_running() as other:
             check(other)
-
-
-def test_a_line_that_is_never_finished_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    """
-    The connection of who begins a line and does not end it is closed after a time.
-    """
-    monkeypatch.setattr(unix, "_LINE_SECONDS", 0.05)
-
-    with tempfile.TemporaryDirectory(prefix="ap-") as directory:
-        answer = asyncio.run(_talk_to_a_server(f"{directory}/socket", b'{"op":"li'))
-
-    assert answer == b""
-
-
-async def _talk_to_a_server(path: str, data: bytes) -> bytes:
-    """Send *data* to a server of our own and return what comes until it hangs up."""
-
-    async def handle(payload: bytes, _caller: object) -> bytes:
-        return payload
-
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(path)
-        server = unix.UnixServer(handle)
-        await server.start(listener)
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(data)
-        answer = await reader.read()
-        writer.close()
-        server.close()
-    return answer
 
 
 @pytest.mark.parametrize("name", sorted(ops.TABLE.keys() - {"shutdown"}))

@@ -389,6 +389,13 @@ def test_net_19_the_socket_is_private_from_the_first_moment(agent: Agent) -> Non
 
 _AS_NOBODY = """
 import os, socket, sys
+from agent_pty.core.frame import Frame, Kind, encoded
+
+requests = {
+    "agent-pty.sock": b'{"op":"list"}\\n',
+    "keeper.sock": encoded(Frame(kind=Kind.EVENT, body=b'{"do":"hello","role":"client","seq":1}')),
+    "h1.sock": encoded(Frame(kind=Kind.REQUEST, number=1, body=b'{"control":"describe"}\\n')),
+}
 os.setgroups([])
 os.setgid(65534)
 os.setuid(65534)
@@ -396,11 +403,23 @@ for path in sys.argv[1:]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         try:
             client.connect(path)
-            client.sendall(b'{"op":"list"}\\n')
+            client.sendall(requests[os.path.basename(path)])
             print(client.recv(100))
         except OSError as error:
             print(type(error).__name__)
 """
+
+
+def as_nobody(*sockets: str) -> list[str]:
+    """Ask at some sockets as another user and return what came back from each."""
+    said = subprocess.run(
+        [sys.executable, "-c", _AS_NOBODY, *sockets],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return said.stdout.splitlines()
 
 
 @as_root
@@ -409,18 +428,12 @@ def test_net_20_another_user_is_refused_even_if_the_modes_were_loosened(agent: A
     Who has another uid gets no answer from daemon, keeper or host, whatever the files allow.
     """
     agent.new("private", "/bin/cat")
-    sockets = [agent.layout.socket, *map(str, sorted(Path(agent.layout.run).glob("*.sock")))]
+    layout = agent.layout
+    sockets = [layout.socket, layout.keeper_socket, layout.host_socket("h1")]
 
     with loosened(agent.home):
-        said = subprocess.run(
-            [sys.executable, "-c", _AS_NOBODY, *sockets],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        answers = as_nobody(*sockets)
 
-    answers = said.stdout.splitlines()
     assert len(answers) == len(sockets)
     assert set(answers) <= {"b''", "ConnectionResetError", "BrokenPipeError"}
     assert alive(agent.info("private")["pid"])
@@ -431,17 +444,12 @@ def test_net_20_without_loosened_modes_the_kernel_refuses(agent: Agent) -> None:
     """
     The modes alone keep another user out.
     """
-    agent.cli("list")
+    agent.new("private", "/bin/cat")
+    layout = agent.layout
 
-    said = subprocess.run(
-        [sys.executable, "-c", _AS_NOBODY, agent.layout.socket],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    answers = as_nobody(layout.socket, layout.keeper_socket, layout.host_socket("h1"))
 
-    assert said.stdout == "PermissionError\n"
+    assert answers == ["PermissionError"] * 3
 
 
 @contextmanager

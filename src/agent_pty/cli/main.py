@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 from agent_pty import __version__
-from agent_pty.cli import doctor, hands, lifecycle, screen, session, stream
+from agent_pty.cli import doctor, hands, lifecycle, screen, session, stream, top
 from agent_pty.cli.command import Command, HelpfulParser, Invocation, pretty, write
 from agent_pty.errors import AgentPtyError, BadRequest
 
@@ -26,6 +26,7 @@ COMMANDS: dict[str, Command] = {
         *screen.COMMANDS,
         *hands.COMMANDS,
         *stream.COMMANDS,
+        *top.COMMANDS,
     )
 }
 _USAGE = 2

@@ -22,6 +22,11 @@ class Do(Enum):
     INTERRUPT = "interrupt"
     KILL = "kill"
 
+    @property
+    def past(self) -> str:
+        """Say that it was done."""
+        return "killed" if self is Do.KILL else f"{self.value}ed"
+
 
 _ON_ROW = {"enter": Do.ATTACH, "i": Do.INTERRUPT}
 _ANY_TIME = {"ctrl-c": Do.LEAVE, "ctrl-l": Do.REDRAW}
@@ -57,6 +62,13 @@ class Menu:
     def chosen(self) -> Row | None:
         """The chosen row."""
         return self.rows[self._index] if self.rows else None
+
+    @property
+    def heading(self) -> str:
+        """The line at the top."""
+        running = sum(row.state == "running" for row in self._all)
+        text = f"agent-pty: {len(self._all)} sessions, {running} running"
+        return f"{text}, {len(self.rows)} with {self.filter!a}" if self.filter else text
 
     @property
     def footer(self) -> str:
@@ -95,8 +107,10 @@ class Menu:
         return self._pressed(key)
 
     def _answered(self, key: str) -> Order | None:
+        """Kill the session that the question was about, whatever is called so by now."""
         doomed, self._doomed = self._doomed, None
-        return Order(do=Do.KILL, row=doomed) if key in ("y", "Y") else None
+        now = [row for row in self._all if doomed and row.instance == doomed.instance]
+        return Order(do=Do.KILL, row=now[0]) if now and key in ("y", "Y") else None
 
     def _typed(self, key: str) -> None:
         if key in ("enter", "escape"):

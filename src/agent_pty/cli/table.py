@@ -54,6 +54,7 @@ class View:
     index: int
     heading: str
     footer: str
+    title: str
     preview: Sequence[str]
 
 
@@ -193,7 +194,10 @@ def _columns(rows: Sequence[Row], columns: int) -> list[_Column]:
         chosen = [column for column in chosen if column.title != dispensable]
     rest = max(0, _rest(chosen, columns))
     last = _Column(
-        title="LAST LINE", width=rest, text=lambda row: row.last_line or row.title or "", right=False
+        title="LAST LINE",
+        width=rest,
+        text=lambda row: row.last_line or row.title or "",
+        right=False,
     )
     return [*chosen, last]
 
@@ -238,12 +242,12 @@ def window(count: int, index: int, height: int) -> range:
 def plain(rows: Sequence[Row], cols: int) -> list[str]:
     """Return title and rows without any escape sequence, for a pipe or a glance."""
     columns = _columns(rows, cols)
-    texts = [[column.title for column in columns], *_texts(rows, columns)]
+    texts = [[column.title for column in columns], *(_texts(row, columns) for row in rows)]
     return [_joined(columns, text).rstrip() for text in texts]
 
 
-def _texts(rows: Sequence[Row], columns: Sequence[_Column]) -> list[list[str]]:
-    return [[column.text(row) for column in columns] for row in rows]
+def _texts(row: Row, columns: Sequence[_Column]) -> list[str]:
+    return [column.text(row) for column in columns]
 
 
 def _joined(columns: Sequence[_Column], texts: Sequence[str]) -> str:
@@ -256,29 +260,48 @@ def _joined(columns: Sequence[_Column], texts: Sequence[str]) -> str:
 def picture(view: View, *, rows: int, cols: int) -> list[str]:
     """Return every line of the screen."""
     where = plan(rows, cols, len(view.rows))
-    top = [_BOLD + fit(view.heading, cols), *_table(view, where)]
-    preview = [fit(line, where.preview_cols) for line in _bottom(view.preview, where.preview_rows)]
+    table = _table(view, where)
+    preview = [_border(view.title, where.preview_cols), *_preview(view, where)]
     if where.beside:
         # By absolute column: a character of unexpected width moves no border.
         at = f"{_PLAIN}\x1b[{where.table_cols + 1}G{_DIM}│{_PLAIN}"
-        preview = ["", *preview]
-        body = [top[0], *(line + at + text for line, text in zip(top[1:], preview, strict=True))]
+        body = [left + at + right for left, right in zip(table, preview, strict=True)]
     else:
-        body = [*top, _DIM + _border(view, cols), *preview]
-    return [*body[: max(0, rows - 1)], _REVERSE + fit(view.footer, cols)][-rows:]
+        body = [*table, *preview]
+    heading, footer = _BOLD + fit(view.heading, cols), _REVERSE + fit(view.footer, cols)
+    return [*[heading, *body][: rows - 1], footer]
 
 
 def _table(view: View, where: Plan) -> list[str]:
     columns = _columns(view.rows, where.table_cols)
-    titles = _BOLD + fit(" " + _joined(columns, [column.title for column in columns]), where.table_cols)
-    visible = window(len(view.rows), view.index, where.table_rows)
+    titles = _joined(columns, [column.title for column in columns])
     lines = [
-        _styled(
-            view.rows[number], _joined(columns, texts), where.table_cols, number == view.index
-        )
-        for number, texts in zip(
-            visible, _texts([view.rows[number] for number in visible], columns), strict=True
-        )
+        _style(row, chosen=number == view.index) + _joined(columns, _texts(row, columns))
+        for number, row in enumerate(view.rows)
+        if number in window(len(view.rows), view.index, where.table_rows)
     ]
-    blank = [" " * where.table_cols] * (where.table_rows - len(lines))
-    return [titles, *lines, *blank]
+    blank = [""] * (where.table_rows - len(lines))
+    return [f"{_BOLD} {titles}", *lines, *blank]
+
+
+def _style(row: Row, *, chosen: bool) -> str:
+    """Return colour and mark; the mark also tells who sees no colours."""
+    if chosen:
+        return f"{_REVERSE}>"
+    if row.state == "lost" or row.signal or row.exit_code:
+        return f"{_RED} "
+    return " " if row.state == "running" else f"{_DIM} "
+
+
+def _border(title: str, columns: int) -> str:
+    text = _cut(f"── {printable(title)} ", columns)
+    return _DIM + text + "─" * (columns - cells(text))
+
+
+def _preview(view: View, where: Plan) -> list[str]:
+    """Return the bottom of what a session shows: there is what happened last."""
+    lines = [fit(line, where.preview_cols).rstrip() for line in view.preview]
+    while lines and not lines[-1]:
+        lines.pop()
+    lines = lines[max(0, len(lines) - where.preview_rows) :]
+    return lines + [""] * (where.preview_rows - len(lines))

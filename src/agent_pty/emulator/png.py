@@ -18,7 +18,7 @@ MAX_PIXELS: Final = 32_000_000
 def png(emulator: Emulator, *, scale: int = 1) -> bytes:
     """Return a picture of what *emulator* shows now.
 
-    Drawing takes some 50 ms. To keep an event loop free, call `screen_of` in it and
+    Drawing takes 60 ms and more. To keep an event loop free, call `screen_of` in it and
     `png_of` in a thread.
     """
     return png_of(screen_of(emulator), scale=scale)

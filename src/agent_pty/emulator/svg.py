@@ -116,9 +116,11 @@ def _text(word: _Word, span: Span) -> str:
     look = span.look
     weight = ' font-weight="bold"' if look.bold else ""
     slant = ' font-style="italic"' if look.italic else ""
+    # A CJK character is square and two cells are not: stretched to them it looks wrong.
+    adjust = "spacing" if word.width > len(word.text) else "spacingAndGlyphs"
     return (
         f'<text x="{word.col * CELL_WIDTH}" y="{span.row * CELL_HEIGHT + BASELINE}" '
-        f'textLength="{word.width * CELL_WIDTH}" lengthAdjust="spacingAndGlyphs" '
+        f'textLength="{word.width * CELL_WIDTH}" lengthAdjust="{adjust}" '
         f'fill="{_hex(look.fg)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import re
@@ -122,22 +123,27 @@ class Eyes:
         """Return where *text* stands."""
         return find(self._emulator.lines(), text)
 
-    def render(self, form: Form, *, scrollback: int) -> str:
+    async def render(self, form: Form, *, scrollback: int) -> str:
         """Return the screen in another form."""
         if form in ("svg", "png"):
-            return _picture(self._emulator, form)
+            return await _picture(self._emulator, form)
         painted = self._emulator.format(_KINDS[form], scrollback=bool(scrollback))
         if form == "html" or not scrollback:
             return painted
         return "\n".join(painted.split("\n")[-self._emulator.rows - scrollback :])
 
 
-def _picture(emulator: Emulator, form: Form) -> str:
+async def _picture(emulator: Emulator, form: Form) -> str:
+    """Draw the screen as it is now; drawing takes its time, so it has a thread of its own."""
     # Pictures are rare, and the rasteriser is large and optional.
-    from agent_pty.emulator.png import png  # noqa: PLC0415
-    from agent_pty.emulator.svg import svg  # noqa: PLC0415
+    from agent_pty.emulator.picture import screen_of  # noqa: PLC0415
+    from agent_pty.emulator.png import png_of  # noqa: PLC0415
+    from agent_pty.emulator.svg import svg_of  # noqa: PLC0415
 
-    return svg(emulator) if form == "svg" else base64.b64encode(png(emulator)).decode()
+    screen = screen_of(emulator)
+    if form == "svg":
+        return await asyncio.to_thread(svg_of, screen)
+    return base64.b64encode(await asyncio.to_thread(png_of, screen)).decode()
 
 
 def _styles_matter(painted: str) -> bool:

@@ -227,9 +227,9 @@ class Session:
         """Return where text stands on the screen."""
         return self._eyes.find(text)
 
-    def render(self, form: Form, *, scrollback: int) -> str:
+    async def render(self, form: Form, *, scrollback: int) -> str:
         """Return the screen in another form."""
-        return self._eyes.render(form, scrollback=scrollback)
+        return await self._eyes.render(form, scrollback=scrollback)
 
     def _active(self) -> proc.Entry | None:
         group = tty.foreground(self._master) if self.state is State.RUNNING else None

@@ -12,6 +12,7 @@ from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
 from agent_pty.host.host import Host
 from agent_pty.host.outlet import Outlet
 from agent_pty.host.road import Opened
+from agent_pty.keeper.listen import is_ours
 
 
 class HostProtocol(asyncio.Protocol):
@@ -25,8 +26,10 @@ class HostProtocol(asyncio.Protocol):
         self._streams: dict[int, tuple[Outlet, Opened]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where answers go."""
+        """Remember where answers go; who has another uid gets none."""
         self._transport = cast("asyncio.Transport", transport)
+        if not is_ours(transport.get_extra_info("socket")):
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Start a task for every request."""

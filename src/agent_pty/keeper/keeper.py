@@ -25,7 +25,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.keeper import warm
 from agent_pty.keeper.birth import birth
 from agent_pty.keeper.channel import Channel, ChannelClosed, Message
-from agent_pty.keeper.listen import listen
+from agent_pty.keeper.listen import is_ours, listen
 from agent_pty.keeper.program import Program, Started, failure, start
 
 # A program that has not reached its exec by then hangs in chdir or on its file.
@@ -115,6 +115,9 @@ class Keeper:
     def _accept(self, _events: int) -> None:
         with contextlib.suppress(OSError):  # the client may be gone again, or descriptors short
             sock, _ = self._listener.accept()
+            if not is_ours(sock):
+                sock.close()
+                return
             peer = Peer(Channel(sock))
             self._peers[peer.channel.fileno()] = peer
             self._selector.register(

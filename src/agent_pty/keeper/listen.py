@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import struct
 
 _BACKLOG = 512
 # The kernel's limit for a path in a socket address, less the final NUL.
 _LONGEST_PATH = 107
+_CREDENTIALS = struct.Struct("3i")
 
 
 def listen(path: str) -> socket.socket:
@@ -29,3 +31,12 @@ def listen(path: str) -> socket.socket:
         os.umask(umask)
     listener.listen(_BACKLOG)
     return listener
+
+
+def is_ours(sock: socket.socket) -> bool:
+    """Whether the other end has our uid: the mode says the same, this is the second lock."""
+    if not hasattr(socket, "SO_PEERCRED"):  # macOS: the mode has to do
+        return True
+    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    _, uid, _ = _CREDENTIALS.unpack(raw)
+    return bool(uid == os.getuid())

@@ -61,7 +61,7 @@ class Session(Protocol):
     def find(self, text: str) -> Sequence[Place]:
         """Return where *text* stands on the screen."""
 
-    def render(self, form: Form, *, scrollback: int) -> str:
+    async def render(self, form: Form, *, scrollback: int) -> str:
         """Return the screen in another form; a picture as base64."""
 
     def attach(

@@ -76,7 +76,7 @@ async def find(session: Session, request: Find) -> list[Found]:
 
 async def render(session: Session, request: Render) -> Rendered:
     """Render in the form asked for."""
-    content = session.render(request.format, scrollback=request.scrollback)
+    content = await session.render(request.format, scrollback=request.scrollback)
     return Rendered(format=request.format, content=content)
 
 

@@ -1,0 +1,238 @@
+"""The full screen of `top`.
+
+Events wake it, and once a second the clock does, for quiet times and CPU. Nothing that the
+daemon is slow to answer keeps a key from being obeyed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from typing import Any
+
+from agent_pty.cli import table
+from agent_pty.cli.canvas import LEAVE, Canvas
+from agent_pty.cli.command import Invocation
+from agent_pty.cli.keyboard import Keyboard
+from agent_pty.cli.link import Link
+from agent_pty.cli.menu import Do, Menu, Order
+from agent_pty.cli.survey import Survey
+from agent_pty.cli.table import Row, View
+from agent_pty.client.attach import follow
+from agent_pty.client.terminal import size
+from agent_pty.errors import AgentPtyError
+
+_TICK = 1.0
+# Between two looks at the daemon: at least so long, and four times as long as the look took.
+_PAUSE = 0.05
+_SHARE = 4
+# An escape that nothing follows in this time is the key of that name.
+_ESCAPE_SECONDS = 0.05
+_CHUNK = 1 << 16
+_DETACH = b"\x1d"
+_SIZE = (24, 80)
+
+
+def run(call: Invocation, *, stdin: int, stdout: int) -> None:
+    """Show the table until the person leaves; both must be a terminal in raw mode."""
+    asyncio.run(Live(call, stdin=stdin, stdout=stdout).run())
+
+
+class Live:
+    """One run of the full screen."""
+
+    def __init__(self, call: Invocation, *, stdin: int, stdout: int) -> None:
+        self._call = call
+        self._stdin = stdin
+        self._stdout = stdout
+        self._path = call.layout.socket
+        self._here = os.environ.get("AGENT_PTY_INSTANCE")
+        self._survey = Survey(self._path, here=self._here)
+        self._menu = Menu()
+        self._canvas = Canvas()
+        self._keyboard = Keyboard()
+        self._escape: asyncio.TimerHandle | None = None
+        self._size = _SIZE
+        self._trouble = ""
+        self._news = asyncio.Event()
+        self._left = asyncio.Event()
+        self._tasks = asyncio.TaskGroup()
+
+    async def run(self) -> None:
+        """Show the table until the person leaves; what was ordered before that is done."""
+        loop = asyncio.get_running_loop()
+        async with self._tasks:
+            looking = [
+                self._tasks.create_task(self._follow_events()),
+                self._tasks.create_task(self._follow_time()),
+            ]
+            loop.add_signal_handler(signal.SIGWINCH, self._draw)
+            loop.add_reader(self._stdin, self._typed)
+            await self._left.wait()
+            loop.remove_reader(self._stdin)
+            for task in looking:
+                task.cancel()
+        self._survey.close()
+
+    # -- looking
+
+    async def _follow_events(self) -> None:
+        while True:
+            link = Link(self._path)
+            with contextlib.suppress(AgentPtyError):
+                async for event in link.events():
+                    if self._survey.heed(event):
+                        self._news.set()
+            link.close()
+            self._news.set()
+            # Nothing tells when another daemon comes; it may not have missed a thing.
+            await asyncio.sleep(_TICK)
+            self._survey.forget()
+
+    async def _follow_time(self) -> None:
+        loop = asyncio.get_running_loop()
+        tick = loop.time()
+        while True:
+            began = loop.time()
+            due = began >= tick
+            tick = began + _TICK if due else tick
+            self._news.clear()
+            await self._look(measure=due)
+            self._draw()
+            await asyncio.sleep(max(_PAUSE, _SHARE * (loop.time() - began)))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(tick):
+                    await self._news.wait()
+
+    async def _look(self, *, measure: bool) -> None:
+        """Ask for the list, and for more about what is in sight."""
+        try:
+            self._menu.show(await self._survey.refresh())
+            shown = self._in_sight()
+            if measure:
+                self._survey.measure(shown)
+            await self._survey.look_at(shown, again=self._menu.chosen if measure else None)
+            self._menu.show(self._survey.rows)
+            self._trouble = ""
+        except AgentPtyError as error:
+            self._trouble = str(error)
+
+    def _in_sight(self) -> list[Row]:
+        menu = self._menu
+        height = table.plan(*self._size, len(menu.rows)).table_rows
+        return [menu.rows[place] for place in table.window(len(menu.rows), menu.index, height)]
+
+    # -- drawing
+
+    def _draw(self) -> None:
+        now = size(self._stdout) or _SIZE
+        if now != self._size:
+            self._size = now
+            self._canvas.forget()
+        rows, cols = now
+        self._write(self._canvas.draw(table.picture(self._view(), rows=rows, cols=cols)))
+
+    def _view(self) -> View:
+        menu, chosen = self._menu, self._menu.chosen
+        return View(
+            rows=menu.rows,
+            index=menu.index,
+            heading=self._trouble or menu.heading,
+            footer=menu.footer,
+            title=_title(chosen) if chosen else "no session",
+            preview=self._survey.screen(chosen) if chosen else [],
+        )
+
+    def _write(self, data: bytes) -> None:
+        while data:
+            data = data[os.write(self._stdout, data) :]
+
+    # -- obeying
+
+    def _typed(self) -> None:
+        if self._escape is not None:
+            self._escape.cancel()
+        try:
+            data = os.read(self._stdin, _CHUNK)
+        except OSError:  # the terminal is gone
+            data = b""
+        if not data:
+            self._left.set()
+        self._press(self._keyboard.feed(data))
+        if self._keyboard.unfinished:
+            self._escape = asyncio.get_running_loop().call_later(
+                _ESCAPE_SECONDS, lambda: self._press(self._keyboard.finish())
+            )
+
+    def _press(self, keys: list[str]) -> None:
+        for key in keys:
+            order = self._menu.feed(key)
+            if order is not None and not self._left.is_set():
+                self._obey(order)
+        self._news.set()  # other rows may be in sight
+        self._draw()
+
+    def _obey(self, order: Order) -> None:
+        if order.do is Do.LEAVE:
+            self._left.set()
+        elif order.do is Do.REDRAW:
+            self._canvas.forget()
+        elif order.row is not None and order.do is Do.ATTACH:
+            self._attach(order.row)
+        elif order.row is not None:
+            self._menu.note = f"{order.do.value} {order.row.id} ..."
+            self._tasks.create_task(self._act(order.do, order.row))
+
+    async def _act(self, do: Do, row: Row) -> None:
+        link = Link(self._path)
+        try:
+            done = await link.ask(do.value, id=row.id)
+        except AgentPtyError as error:
+            self._menu.note = str(error)
+        else:
+            self._menu.note = f"{do.past} {row.id}{_survivors(done)}"
+        finally:
+            link.close()
+        self._news.set()
+        self._draw()
+
+    def _attach(self, row: Row) -> None:
+        """Give the terminal to a session until the person leaves it or it ends."""
+        if row.instance == self._here or row.state != "running":
+            why = "top runs in it" if row.instance == self._here else f"it is {row.state}"
+            self._menu.note = f"cannot attach to {row.id}: {why}"
+            return
+        self._write(LEAVE)
+        try:
+            self._menu.note = f"{self._follow(row.id)}: {row.id}"
+        except (AgentPtyError, OSError) as error:
+            self._menu.note = f"cannot attach to {row.id}: {error}"
+        self._canvas.forget()
+
+    def _follow(self, name: str) -> str:
+        with self._call.connect(start=False) as connection:
+            left = follow(
+                connection.stream("attach", id=name),
+                stdin=self._stdin,
+                stdout=self._stdout,
+                seconds=None,
+                detach=_DETACH,
+                on_resize=lambda: self._follow_size(name),
+            )
+        return left.value
+
+    def _follow_size(self, name: str) -> None:
+        rows, cols = size(self._stdout) or _SIZE
+        self._call.ask("resize", id=name, rows=rows, cols=cols)
+
+
+def _title(row: Row) -> str:
+    parts = [row.id, table.state(row), row.title, row.diagnosis]
+    return " · ".join(part for part in parts if part)
+
+
+def _survivors(done: Any) -> str:
+    left = done.get("survivors") if isinstance(done, dict) else None
+    return f"; survived: {', '.join(str(one['pid']) for one in left)}" if left else ""

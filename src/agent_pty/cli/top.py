@@ -1,0 +1,53 @@
+"""`top`: a table of all sessions, for people. Live, or once."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+
+from agent_pty.cli.command import Command, Invocation, argument, pretty, write
+from agent_pty.client.terminal import raw_mode, size
+from agent_pty.errors import BadRequest
+
+_COLUMNS = 80
+
+
+def _top(call: Invocation) -> int:
+    call.connect().close()  # starts the daemon if it must be started
+    if call.json or call.options.once:
+        return _snapshot(call)
+    stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
+    if not (os.isatty(stdin) and os.isatty(stdout)):
+        raise BadRequest("top needs a terminal: use --once or --json")
+    # An event loop costs every other command 30 ms.
+    from agent_pty.cli import live  # noqa: PLC0415
+
+    with raw_mode(stdin, stdout):
+        live.run(call, stdin=stdin, stdout=stdout)
+    return 0
+
+
+def _snapshot(call: Invocation) -> int:
+    from agent_pty.cli import survey, table  # noqa: PLC0415  as above
+
+    rows = survey.snapshot(call.layout.socket, here=os.environ.get("AGENT_PTY_INSTANCE"))
+    if call.json:
+        write(pretty([dataclasses.asdict(row) for row in rows]))
+        return 0
+    _, cols = size(sys.stdout.fileno()) or (0, _COLUMNS)
+    write("".join(f"{line}\n" for line in table.plain(rows, cols)))
+    return 0
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        name="top",
+        text="Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
+        "Keys: up/down or j/k select, enter attaches (ctrl-] comes back), i interrupts,\n"
+        "x kills after a question, / filters by name, q or ctrl-c leaves.",
+        run=_top,
+        arguments=(argument("--once", action="store_true", help="print the table and leave"),),
+        examples=["agent-pty top", "agent-pty top --once", "agent-pty top --json"],
+    ),
+)
