@@ -193,6 +193,23 @@ def test_the_screen_of_vim_is_rebuilt(agent: Agent) -> None:
     agent.ask("wait", id="work", until="screen:verse 39", timeout_ms=LONG)
 
 
+def test_a_screen_older_than_the_spool_is_rebuilt(agent: Agent) -> None:
+    """
+    What was drawn before the last checkpoint comes from it, not from the raw bytes.
+    """
+    agent.new("work", "sh", "-c", r"printf '\033[1;31mold\033[m\n'; read x; echo got-$x; cat")
+    agent.ask("wait", id="work", until="old", timeout_ms=LONG)
+    agent.ask("resize", id="work", rows=30, cols=100)  # makes a checkpoint
+    agent.ask("send", id="work", text="new")
+    agent.ask("wait", id="work", until="got-new", timeout_ms=LONG)
+    before = agent.ask("screen", id="work")
+
+    slay(agent.pid_of("work"))
+
+    assert before["text"].rstrip() == "old\nnew\ngot-new"
+    assert agent.ask("screen", id="work") == before
+
+
 def test_a_flood_comes_through_the_death_of_its_host(agent: Agent) -> None:
     """
     A host killed in the middle of a flood, twice, costs not one byte of it.

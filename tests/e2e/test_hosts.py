@@ -154,7 +154,8 @@ def test_hst_04_what_is_lost_is_still_ended(agent: Agent) -> None:
     """
     A lost session can be killed, and `stop` ends those that were not.
     """
-    pids = [agent.new(name, "cat", isolate=True)["pid"] for name in ("one", "two")]
+    deaf = ("nohup", "sleep", "1000")  # to the end of its terminal
+    pids = [agent.new(name, *deaf, isolate=True)["pid"] for name in ("one", "two")]
 
     def lost() -> bool:
         for pid in filter(None, by_host(agent)):
@@ -198,6 +199,8 @@ def test_hst_06_a_host_that_talks_nonsense_is_dropped(nonsense: str) -> None:
         async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read(1)
             writer.write(NONSENSE[nonsense])
+            if nonsense != "truncated":
+                await reader.read()  # until the daemon hangs up
             writer.close()
 
         with tempfile.TemporaryDirectory() as directory:

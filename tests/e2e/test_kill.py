@@ -171,6 +171,31 @@ def test_kil_05_a_fork_bomb_ends(agent: Agent, nap: str) -> None:
     assert agent.info("other")["state"] == "running"
 
 
+def test_kil_05_processes_that_fork_and_leave_are_caught(agent: Agent) -> None:
+    """
+    A chain of processes, each gone before it can be looked at, ends with its session.
+    """
+    hop = (
+        "hop() { (($1 > 0)) && hop $(($1-1)) & }; for i in 1 2 3 4 5 6 7 8 9 10; do hop 2000; done"
+    )
+    agent.new("work", "bash", "-c", f"trap '' TERM HUP; {hop}; echo up-$((1+1)); read x")
+    agent.ask("wait", id="work", until="up-2", timeout_ms=LONG)
+    group = agent.info("work")["pid"]
+
+    kill(agent)
+
+    assert not end_group(group)
+
+
+def end_group(group: int) -> bool:
+    """Kill a process group; False if nobody was in it."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
 def test_kil_07_a_stopped_process_is_gone(agent: Agent, nap: str) -> None:
     """
     A process under SIGSTOP is ended like any other.

@@ -24,6 +24,9 @@ PLACES = {
         "(setsid sh -c 'echo up:$$:; exec /bin/sleep 1000 </dev/null >/dev/null 2>&1' &)"
     ),
     "orphan with an emptied environment": f"(env -i setsid /bin/sh -c '{LEAF}' &)",
+    "orphan that shares only the session": (
+        "(env -i /bin/sh -c 'echo up:$$:; exec /bin/sleep 1000 </dev/null >/dev/null 2>&1' &)"
+    ),
     "deaf to polite signals": f"sh -c 'trap \"\" TERM HUP INT QUIT; {LEAF}' &",
     "deaf orphan": f"(setsid sh -c 'trap \"\" TERM HUP INT QUIT; {LEAF}' &)",
     "stopped": "sh -c 'echo up:$$:; kill -STOP $$; exec /bin/sleep 1000' &",

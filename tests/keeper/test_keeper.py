@@ -341,22 +341,25 @@ def test_a_program_has_nothing_of_the_keepers(talk: Talk) -> None:
     talk.ask(do="release", session="listing")
 
 
-def test_programs_do_not_get_the_keepers_limit(talk: Talk) -> None:
+def test_programs_do_not_get_the_keepers_limit() -> None:
     """
     The keeper raises its own limit of open files; a program has the one it would have had.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    talk.spawn("limit", "sh", "-c", "echo limit-$(ulimit -n)-; exec sleep 1000")
-    limits = Path(f"/proc/{talk.hello['pid']}/limits").read_text()
+    resource.setrlimit(resource.RLIMIT_NOFILE, (250, hard))
+    try:
+        with keeper() as (_, talk):
+            talk.ask(do="hello", role="host", name="self")
+            talk.spawn("limit", "sh", "-c", "echo limit-$(ulimit -n)-")
+            talk.ask(do="hand", session="limit", host="self", spec=None)
+            (master,) = talk.event("adopt").fds
 
-    talk.ask(do="hello", role="host", name="self")
-    talk.ask(do="hand", session="limit", host="self", spec=None)
-    (master,) = talk.event("adopt").fds
-
-    assert f"limit-{soft}-".encode() in read_until(master, f"-{soft}-".encode())
-    assert f"Max open files            {hard} " in limits
-    os.close(master)
-    talk.ask(do="release", session="limit")
+            assert read_until(master, b"-\r\n") == b"limit-250-\r\n"
+            limits = Path(f"/proc/{talk.hello['pid']}/limits").read_text()
+            assert f"Max open files            {hard} " in limits
+            os.close(master)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_a_host_that_dies_is_reported() -> None:

@@ -50,7 +50,7 @@ def path(tmp_path: Path) -> str:
 
 
 @given(lengths=LENGTHS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_the_last_bytes_are_there(lengths: list[int]) -> None:
     """
     However the stream was cut, the last of it reads back the same, also after reopening.
@@ -183,6 +183,21 @@ def test_the_numbers_survive(path: str) -> None:
 
     assert (again.answered, again.written) == (8, 12)
     assert (again.input_cursor, again.shown) == (7, 3)
+    again.close()
+
+
+def test_an_acknowledgement_survives(path: str) -> None:
+    """
+    A reply that was sent is not owed again, even if the host dies right after.
+    """
+    ring = Ring(path, create=True)
+    write(ring, b"question")
+    ring.acknowledge()
+    ring.close()
+
+    again = Ring(path, create=False)
+
+    assert again.answered == 8
     again.close()
 
 

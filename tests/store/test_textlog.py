@@ -105,6 +105,8 @@ def test_the_log_is_the_text_that_was_appended(
         assert (log.first, log.committed) == (0, len(model))
         assert log.read(start, limit).text == model[start : start + limit]
         assert log.read(0, EVERYTHING).text == model
+        log.flush()
+        assert sum(path.stat().st_size for path in Path(directory).iterdir()) == len(model)
         log.close()
 
 
@@ -250,7 +252,8 @@ def test_cursors_grow_and_lead_back(lines: list[tuple[int, list[int]]]) -> None:
         for length, rewritten in lines:
             start = log.committed
             for shown in rewritten:
-                given_out.append((log.cursor(start) + shown, start))
+                # Whoever saw all of the line, or only its beginning.
+                given_out += [(log.cursor(start) + part, start) for part in range(shown + 1)]
                 log.supersede(start, shown)
             log.append(b"x" * length)
 

@@ -169,8 +169,10 @@ class Live:
     def _press(self, keys: list[str]) -> None:
         for key in keys:
             order = self._menu.feed(key)
-            if order is not None and not self._left.is_set():
+            if order is not None:
                 self._obey(order)
+            if order is not None and order.do in (Do.LEAVE, Do.ATTACH):
+                break  # what was typed behind it was not meant for us
         self._news.set()  # other rows may be in sight
         self._draw()
 

@@ -16,6 +16,7 @@ _CHUNK = 1 << 16
 
 def _attach(call: Invocation) -> int:
     o = call.options
+    _follow_size(call)  # before the first look: it is painted for a terminal of this size
     with call.connect() as connection:
         stream = connection.stream(
             "attach",
@@ -28,10 +29,11 @@ def _attach(call: Invocation) -> int:
         )
         left = follow(
             stream,
-            stdin=None if o.read_only else sys.stdin.fileno(),
+            stdin=None if o.read_only and not sys.stdin.isatty() else sys.stdin.fileno(),
             stdout=sys.stdout.fileno(),
             seconds=seconds(o.timeout, what="attach timeout") if o.timeout else None,
             detach=_control_byte(o.detach_key),
+            typing=not o.read_only,
             on_resize=lambda: _follow_size(call),
         )
     if left is not Left.TIMED_OUT and sys.stderr.isatty():

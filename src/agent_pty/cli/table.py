@@ -274,23 +274,27 @@ def picture(view: View, *, rows: int, cols: int) -> list[str]:
 
 def _table(view: View, where: Plan) -> list[str]:
     columns = _columns(view.rows, where.table_cols)
-    titles = _joined(columns, [column.title for column in columns])
+    titles = " " + _joined(columns, [column.title for column in columns])
     lines = [
-        _style(row, chosen=number == view.index) + _joined(columns, _texts(row, columns))
-        for number, row in enumerate(view.rows)
-        if number in window(len(view.rows), view.index, where.table_rows)
+        _line(view.rows[place], columns, where.table_cols, chosen=place == view.index)
+        for place in window(len(view.rows), view.index, where.table_rows)
     ]
     blank = [""] * (where.table_rows - len(lines))
-    return [f"{_BOLD} {titles}", *lines, *blank]
+    return [_BOLD + fit(titles, where.table_cols), *lines, *blank]
+
+
+def _line(row: Row, columns: Sequence[_Column], cols: int, *, chosen: bool) -> str:
+    """Return a row; the mark before it is for who sees no colours."""
+    text = (">" if chosen else " ") + _joined(columns, _texts(row, columns))
+    return _style(row, chosen=chosen) + fit(text, cols)
 
 
 def _style(row: Row, *, chosen: bool) -> str:
-    """Return colour and mark; the mark also tells who sees no colours."""
     if chosen:
-        return f"{_REVERSE}>"
+        return _REVERSE
     if row.state == "lost" or row.signal or row.exit_code:
-        return f"{_RED} "
-    return " " if row.state == "running" else f"{_DIM} "
+        return _RED
+    return "" if row.state == "running" else _DIM
 
 
 def _border(title: str, columns: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import socket
@@ -32,26 +33,30 @@ def follow(
     seconds: float | None,
     detach: bytes,
     on_resize: Callable[[], None],
+    typing: bool = True,
 ) -> Left:
-    """Copy the stream to *stdout* and, if given, *stdin* to the stream.
+    """Copy the stream to *stdout* and, if *typing*, *stdin* to the stream, up to *detach*.
 
     Input that ends does not end the attachment: what it caused is still to be seen.
     """
     deadline = None if seconds is None else time.monotonic() + seconds
     with contextlib.ExitStack() as stack:
-        if stdin is not None:
-            stack.enter_context(raw_mode(stdin, stdout))
+        stack.enter_context(raw_mode(stdin, stdout))
         resized = stack.enter_context(_size_changes())
         on_resize()
-        return _loop(stream, stdin, stdout, deadline, detach, resized, on_resize)
+        give = stream.sendall if typing else _drop
+        # Who only watches may leave as one leaves any program.
+        key = re.compile(re.escape(detach) + (b"" if typing else b"|\x03"))
+        return _loop(stream, stdin, stdout, deadline, give, key, resized, on_resize)
 
 
-def _loop(  # noqa: PLR0917  one loop, its seven ends
+def _loop(  # noqa: PLR0917  one loop and all its ends
     stream: socket.socket,
     stdin: int | None,
     stdout: int,
     deadline: float | None,
-    detach: bytes,
+    give: Callable[[bytes], None],
+    leave: re.Pattern[bytes],
     resized: int,
     on_resize: Callable[[], None],
 ) -> Left:
@@ -65,7 +70,7 @@ def _loop(  # noqa: PLR0917  one loop, its seven ends
             os.read(resized, _CHUNK)
             on_resize()
         if stream.fileno() in ready:
-            data = stream.recv(_CHUNK)
+            data = _received(stream)
             if not data:
                 return Left.ENDED
             _write(stdout, data)
@@ -74,10 +79,22 @@ def _loop(  # noqa: PLR0917  one loop, its seven ends
             if not typed:
                 stdin = None
                 continue
-            before, found, _ = typed.partition(detach)
-            stream.sendall(before)
+            found = leave.search(typed)
+            with contextlib.suppress(ConnectionError):  # reading will tell
+                give(typed[: found.start()] if found else typed)
             if found:
                 return Left.DETACHED
+
+
+def _received(stream: socket.socket) -> bytes:
+    try:
+        return stream.recv(_CHUNK)
+    except ConnectionError:  # a daemon that is killed leaves what it had not read
+        return b""
+
+
+def _drop(_typed: bytes) -> None:
+    """Who only watches types nothing."""
 
 
 def _write(fd: int, data: bytes) -> None:

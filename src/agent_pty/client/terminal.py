@@ -10,28 +10,38 @@ import termios
 import tty
 from collections.abc import Iterator
 
-# What a program may have switched on: alternate screen, mouse, focus, paste, keys, hidden cursor.
-_RESTORE = (
-    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l"
-    b"\x1b[?1l\x1b>\x1b[?7h\x1b[r\x1b[?1049l\x1b[?25h\x1b[0m"
-)
+from agent_pty.core.safe import QUIET
 
 
 @contextlib.contextmanager
-def raw_mode(stdin: int, stdout: int) -> Iterator[None]:
+def raw_mode(stdin: int | None, stdout: int) -> Iterator[None]:
     """Pass every key as it is; whatever happens, leave the terminal as it was found."""
-    if not os.isatty(stdin):
+    with _ending_by_exception(), _quiet_again(stdout), _raw(stdin):
+        yield
+
+
+@contextlib.contextmanager
+def _raw(stdin: int | None) -> Iterator[None]:
+    if stdin is None or not os.isatty(stdin):
         yield
         return
     before = termios.tcgetattr(stdin)
     try:
         tty.setraw(stdin)
-        with _ending_by_exception():
-            yield
+        yield
     finally:
-        termios.tcsetattr(stdin, termios.TCSAFLUSH, before)
-        if os.isatty(stdout):
-            os.write(stdout, _RESTORE)
+        with contextlib.suppress(termios.error):  # the terminal itself is gone
+            termios.tcsetattr(stdin, termios.TCSAFLUSH, before)
+
+
+@contextlib.contextmanager
+def _quiet_again(stdout: int) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if os.isatty(stdout):
+                os.write(stdout, QUIET)
 
 
 @contextlib.contextmanager

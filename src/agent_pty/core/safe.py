@@ -45,25 +45,45 @@ _CHARSETS = frozenset("0AB1245678CEHKQRYZ=<>`")
 _CONTROLS = frozenset("\a\b\t\n\v\f\r\x0e\x0f")
 _LINK_SCHEMES = ("http://", "https://", "mailto:")
 _LONGEST_LINK = 2048
-# Longer than any sequence that passes; a longer one is dropped while it arrives.
-_LONGEST_CARRY = 4096
+# Longer than any sequence that passes: a longer string is dropped while it arrives, and a
+# longer control sequence loses its escape and becomes harmless text.
+_LONGEST_STRING = 4096
+_LONGEST_CONTROL = 256
 
+# Bytes of a string's content; anything else ends it, well or badly.
+_CONTENT = r"[^\x07\x18\x1a\x1b\x9c]"
+_PARAMETERS = rf"[\x30-\x3f]{{0,{_LONGEST_CONTROL}}}"
+_MIDDLE = r"[\x20-\x2f]{0,4}"
 _TOKEN = re.compile(
     # The bulk of all output in one go: text, line ends, and the commonest sequences as they are.
-    r"(?P<text>(?:[^\x00-\x1f\x7f-\x9f]+|[\a\b\t\n\r]+|\x1b\[[0-9;:]*[A-HJKLMPXdfm@])+)"
-    r"|\x1b\[(?P<csi>[\x30-\x3f]*)(?P<middle>[\x20-\x2f]*)(?P<final>[\x40-\x7e])"
-    r"|\x1b\](?P<osc>[^\x07\x1b\x9c]*)(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b\](?:[^\x07\x1b\x9c]*)(?=\x1b[^\\])"
-    r"|(?P<string>\x1b[PX^_]|[\x90\x98\x9d-\x9f])"
-    r"|\x1b(?P<between>[\x20-\x2f]+)(?P<designated>[\x30-\x7e])"
+    r"(?P<text>(?:[^\x00-\x1f\x7f-\x9f]+|[\a\b\t\n\r]+"
+    rf"|\x1b\[[0-9;:]{{0,{_LONGEST_CONTROL}}}[A-HJKLMPXdfm@])+)"
+    rf"|\x1b\[(?P<csi>{_PARAMETERS})(?P<middle>{_MIDDLE})(?P<final>[\x40-\x7e])"
+    rf"|\x1b\](?P<osc>{_CONTENT}{{0,{_LONGEST_STRING}}})(?:\x07|\x1b\\|\x9c)"
+    rf"|\x1b\]{_CONTENT}{{0,{_LONGEST_STRING}}}(?=\x1b[^\\]|[\x18\x1a])"
+    rf"|(?P<string>\x1b\]{_CONTENT}{{{_LONGEST_STRING + 1}}}|\x1b[PX^_]|[\x90\x98\x9d-\x9f])"
+    rf"|\x1b(?P<between>[\x20-\x2f]{{1,4}})(?P<designated>[\x30-\x7e])"
     r"|\x1b(?P<escape>[\x30-\x4f\x51-\x57\x59-\x5a\x5c\x60-\x7e])"
     r"|(?P<control>[\x00-\x1a\x1c-\x1f\x7f-\x8f\x91-\x97\x99-\x9c])"
 )
+# Switches off whatever may have been switched on by what passes, and leaves the cursor where
+# it is: leaving the alternate screen goes to the cursor saved last, and margins go home.
+QUIET = (
+    b"\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[!p"
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l"
+    b"\x1b[?1l\x1b>\x1b[?5l\x1b[?45l\x1b[4l\x1b[20l\x1b[?7h\x1b[?25h"
+    b"\x1b(B\x0f\x1b[0 q\x1b]8;;\x1b\\\x1b[0m"
+)
+_PLAIN = re.compile(r"[0-9;:]*")
+_SELECTIVE = re.compile(r"\?[0-9;]*")
 # An escape sequence whose end has not arrived.
 _UNFINISHED = re.compile(
-    r"\x1b(?:\[[\x30-\x3f]*[\x20-\x2f]*|\][^\x07\x1b\x9c]*\x1b?|[\x20-\x2f]*)?\Z"
+    rf"\x1b(?:\[{_PARAMETERS}{_MIDDLE}"
+    rf"|\]{_CONTENT}{{0,{_LONGEST_STRING}}}\x1b?"
+    r"|[\x20-\x2f]{0,4})?\Z"
 )
-_STRING_END = re.compile(r"\x07|\x1b\\|\x9c|[\x18\x1a]")
+# An escape ends a string, whatever follows it: a terminal would not wait for more either.
+_STRING_END = re.compile(r"\x07|\x1b\\|\x9c|(?=\x1b[^\\]|[\x18\x1a])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,15 +121,9 @@ class SafeOutput:
             kept.append(self._judge(found))
             return found.end()
         if _UNFINISHED.match(text, at):
-            self._keep_back(text[at:])
+            self._carry = text[at:]
             return len(text)
         return at + 1  # an escape followed by what continues no sequence
-
-    def _keep_back(self, rest: str) -> None:
-        if len(rest) <= _LONGEST_CARRY:
-            self._carry = rest
-        else:
-            self._in_string = rest.startswith("\x1b]")
 
     def _skip_string(self, text: str, at: int) -> int:
         end = _STRING_END.search(text, at)
@@ -152,8 +166,8 @@ def _control_sequence(found: re.Match[str]) -> str:
         return found[0] if shape_or_reset and (parameters.isdigit() or not parameters) else ""
     if final in "hl":
         return _mode_change(parameters, final)
-    if parameters[:1] in ("<", "=", ">", "?"):
-        return found[0] if parameters[0] == "?" and final in "JK" else ""
+    if not _PLAIN.fullmatch(parameters):
+        return found[0] if _SELECTIVE.fullmatch(parameters) and final in "JK" else ""
     if final == "T":  # with more parameters it starts mouse tracking of a dangerous kind
         return found[0] if parameters.count(";") == 0 else ""
     return found[0] if final in _CSI_FINALS else ""

@@ -8,6 +8,7 @@ with one shape: `feed(event)` answers what it found or None, `deadline` is when 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -19,6 +20,9 @@ from agent_pty.errors import BadRequest
 # stands still this long is meant for us.
 PROMPT_SETTLES = 0.03
 _LONGEST_PATTERN = 4096
+
+# What the seed escapes when it turns a literal into a pattern.
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 
 # Answers where the pattern was found: the matching text, or None.
 Search = Callable[[str], str | None]
@@ -198,5 +202,6 @@ def debug_form(condition: str) -> str:
         return condition.capitalize()
     if kind == "idle" and colon:
         return f"Idle {{ quiet_for: {rest} }}"
-    pattern = rest if kind in ("regex", "screen") and colon else condition
-    return f'Regex {{ pattern: "{pattern}" }}'
+    pattern = rest if kind in ("regex", "screen") and colon else _SPECIAL.sub(r"\\\g<0>", condition)
+    quoted = pattern.replace("\\", "\\\\").replace('"', '\\"')
+    return f'Regex {{ pattern: "{quoted}" }}'

@@ -36,8 +36,15 @@ class Watcher:
         if len(self._events) >= _KEPT:
             self._missed += 1
         else:
+            self._own_up()
             self._events.append(event)
         self._news.set()
+
+    def _own_up(self) -> None:
+        """Say how many are missing, at the place where they are."""
+        if self._missed:
+            self._events.append({"event": "lagged", "missed": self._missed})
+            self._missed = 0
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield events as lines of JSON, and where some are missing, how many."""
@@ -46,9 +53,8 @@ class Watcher:
             self._news.clear()
             while self._events:
                 yield msgspec.json.encode(self._events.popleft()) + b"\n"
-            if self._missed:
-                missed, self._missed = self._missed, 0
-                yield msgspec.json.encode({"event": "lagged", "missed": missed}) + b"\n"
+                if not self._events:
+                    self._own_up()
 
 
 class Bus:
@@ -77,9 +83,9 @@ class Bus:
         """Yield events until the watcher leaves."""
         watcher = Watcher(name, kinds)
         self._watchers.add(watcher)
-        if len(self._watchers) == 1:
-            await self._on_watched(True)
         try:
+            if len(self._watchers) == 1:
+                await self._on_watched(True)
             async for line in watcher.lines():
                 yield line
         finally:

@@ -81,6 +81,8 @@ class Daemon:
             if op.where == "session":
                 return await self._forward(op, head, payload, by)
             if op.stream:
+                if head.id is not None:
+                    self._registry.find(head.id)  # a stream that has begun can refuse nothing
                 return Streaming(
                     head=success(op, None), chunks=op.handler(self, decode(op, payload))
                 )

@@ -56,6 +56,11 @@ class Pool:
         """Every host that is connected."""
         return [link for link in self._links.values() if link.connected]
 
+    @property
+    def retired(self) -> bool:
+        """Whether the end has begun."""
+        return self._closing
+
     def get(self, name: str | None) -> HostLink | None:
         """Return the link to a host, None if it is gone."""
         link = self._links.get(name or "")

@@ -59,7 +59,7 @@ class Registry:
         self._unborn: dict[str, Ending | None] = {}
         # Names that were killed: a second kill is no error. The newest are remembered.
         self._killed: OrderedDict[str, None] = OrderedDict()
-        self._evictions: set[asyncio.Task[None]] = set()
+        self._evictions: dict[str, asyncio.Task[None]] = {}
 
     @property
     def records(self) -> list[Record]:
@@ -307,9 +307,15 @@ class Registry:
         self._records[record.name] = self._records.pop(record.name)
         exited = [r for r in self.records if r.state is State.EXITED]
         for old in exited[: max(0, len(exited) - _EXITED_KEPT)]:
-            task = asyncio.get_running_loop().create_task(self._evict(old))
-            self._evictions.add(task)
-            task.add_done_callback(self._evictions.discard)
+            # Each look at the process table has its price: one at a time, none for a farewell.
+            if old.spec.instance not in self._evictions and not self._pool.retired:
+                self._evict_soon(old)
+
+    def _evict_soon(self, record: Record) -> None:
+        instance = record.spec.instance
+        task = asyncio.get_running_loop().create_task(self._evict(record))
+        self._evictions[instance] = task
+        task.add_done_callback(lambda _: self._evictions.pop(instance))
 
     async def _evict(self, record: Record) -> None:
         """Forget an exited session, unless something it left in the background still runs."""

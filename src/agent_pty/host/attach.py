@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from agent_pty.core.safe import Allowed, SafeOutput
+from agent_pty.core.safe import QUIET, Allowed, SafeOutput
 from agent_pty.emulator import Emulator
 from agent_pty.host.tap import Tap
 
 # More than this between two looks nobody reads: show the present screen instead.
 _LIMIT = 256 * 1024
-_CLEAR = b"\x1b[0m\x1b[H\x1b[2J"
+_CLEAR = b"\x1b[H\x1b[2J"
 _ENTER_ALTERNATE = b"\x1b[?1049h"
-_LEAVE_ALTERNATE = b"\x1b[?1049l"
 
 
 class Attachment:
@@ -40,16 +39,17 @@ class Attachment:
                 yield piece.data if self._raw else self._filter.feed(piece.data)
 
     def _past(self, history: int) -> bytes:
+        """Let the past scroll by, then paint the screen: both terminals then show the same."""
         if self._emulator.alternate:
             return self._repaint()
         painted = self._emulator.format("vt", scrollback=True).encode()
-        if len(painted) <= history:
-            return SafeOutput().feed(painted)
-        # Begin with a line: half a sequence at the start would show.
-        cut = painted.find(b"\n", len(painted) - history)
-        return SafeOutput().feed(b"\x1b[0m" + painted[cut + 1 :])
+        above = b"\r\n".join(painted.split(b"\r\n")[: self._emulator.scrollback_rows])
+        if len(above) > history:
+            # Begin with a line: half a sequence at the start would show.
+            above = above[above.find(b"\n", len(above) - history) + 1 :]
+        return SafeOutput().feed(above) + b"\r\n" * self._emulator.rows + self._repaint()
 
     def _repaint(self) -> bytes:
         """Paint the screen as it is now over whatever the person has."""
-        switch = _ENTER_ALTERNATE if self._emulator.alternate else _LEAVE_ALTERNATE
-        return switch + _CLEAR + SafeOutput().feed(self._emulator.format("vt").encode())
+        switch = _ENTER_ALTERNATE if self._emulator.alternate else b""
+        return QUIET + switch + _CLEAR + SafeOutput().feed(self._emulator.format("vt").encode())

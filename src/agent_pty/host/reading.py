@@ -11,6 +11,7 @@ from agent_pty.host.stream import Stream
 from agent_pty.ops.model import Gap
 
 _LONGEST_CHARACTER = 4
+_CONTINUATION = 0x80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +57,9 @@ def tail(stream: Stream, *, lines: int, limit: int) -> Page:
     log = stream.log
     end = log.committed + len(stream.transcript.pending)
     start = max(log.first, end - limit)
+    # A limit may fall within a character: begin with the next one.
+    head = log.read(start, _LONGEST_CHARACTER).text if start < log.committed else b""
+    start += next((n for n, byte in enumerate(head) if byte & 0xC0 != _CONTINUATION), 0)
     text = page(stream, since=log.cursor(start), limit=limit).text
     found = _lines(text)
     gap = None

@@ -129,12 +129,14 @@ async def fell(roots: Sequence[Root]) -> Felled:
         for found in first:
             send(found, number)
     await gone(first, _GRACE)
+    _kill_groups(first)
     left = members(roots)
     while left and loop.time() < deadline:
         left = _freeze(roots)
         seen |= {(e.pid, e.birth): proc.described(e) for e in left if (e.pid, e.birth) not in seen}
         for found in left:
             send(found, signal.SIGKILL)
+        _kill_groups(left)
         await gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
         left = members(roots)
     alive = {(e.pid, e.birth) for e in left}
@@ -142,6 +144,17 @@ async def fell(roots: Sequence[Root]) -> Felled:
         ended=[process for key, process in seen.items() if key not in alive],
         survivors=[proc.described(e) for e in left],
     )
+
+
+def _kill_groups(targets: Iterable[Entry]) -> None:
+    """Kill whoever is left in the groups of processes that were ours a moment ago.
+
+    A process that forks and leaves, again and again, is gone before a reading of the table is
+    acted upon; the kernel signals a group at once, and a fork waits for that.
+    """
+    for group in {target.group for target in targets} - {os.getpgrp()}:
+        with contextlib.suppress(OSError):
+            os.killpg(group, signal.SIGKILL)
 
 
 def _freeze(roots: Sequence[Root]) -> list[Entry]:

@@ -7,6 +7,7 @@ to, what a dead host means and when a master is let go are the daemon's to say.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import selectors
@@ -81,6 +82,7 @@ class Keeper:
         self._starting: dict[int, Starting] = {}
         self._late: dict[str, list[dict[str, Any]]] = {}
         self._stopped = False
+        self._spare = os.open(os.devnull, os.O_RDONLY)
         self._wake_read, self._wake_write = socket.socketpair()
         self._requests: dict[str, Callable[[Peer, dict[str, Any], tuple[int, ...], Any], None]] = {
             "hello": self._hello,
@@ -113,16 +115,28 @@ class Keeper:
     # -- connections
 
     def _accept(self, _events: int) -> None:
-        with contextlib.suppress(OSError):  # the client may be gone again, or descriptors short
+        try:
             sock, _ = self._listener.accept()
-            if not is_ours(sock):
-                sock.close()
-                return
-            peer = Peer(Channel(sock))
-            self._peers[peer.channel.fileno()] = peer
-            self._selector.register(
-                peer.channel, selectors.EVENT_READ, lambda events: self._serve(peer, events)
-            )
+        except OSError as error:
+            # Without a descriptor to spare the listener stays readable: turn the client away
+            # with the one kept for this, instead of spinning.
+            if error.errno in {errno.EMFILE, errno.ENFILE}:
+                self._turn_away()
+            return
+        if not is_ours(sock):
+            sock.close()
+            return
+        peer = Peer(Channel(sock))
+        self._peers[peer.channel.fileno()] = peer
+        self._selector.register(
+            peer.channel, selectors.EVENT_READ, lambda events: self._serve(peer, events)
+        )
+
+    def _turn_away(self) -> None:
+        os.close(self._spare)
+        with contextlib.suppress(OSError):
+            self._listener.accept()[0].close()
+        self._spare = os.open(os.devnull, os.O_RDONLY)
 
     def _serve(self, peer: Peer, events: int) -> None:
         try:
@@ -252,7 +266,8 @@ class Keeper:
     def _abandon_late_starts(self) -> None:
         now = time.monotonic()
         for starting in [s for s in self._starting.values() if s.deadline <= now]:
-            os.kill(starting.started.pid, signal.SIGKILL)  # our own unreaped child
+            if starting.ended is None:
+                os.kill(starting.started.pid, signal.SIGKILL)  # our own unreaped child
             self._forget_start(starting)
             reason = f"not started within {_START_SECONDS:g} s: is its directory reachable?"
             self._drop_start(starting, {"stage": "cwd", "reason": reason, "errno": None})

@@ -37,6 +37,7 @@ class Ledger:
         self._path = path
         self._lines: OrderedDict[str, Line] = OrderedDict()
         self._acting: dict[str, asyncio.Future[bytes | None]] = {}
+        self._surplus = 0
         self._load()
 
     async def once(
@@ -82,9 +83,18 @@ class Ledger:
             del self._acting[line.key]
             if not answered.done():  # not cancelled: that would cancel who waits for it
                 answered.set_result(None)
-        while len(self._lines) > _MOST_KEYS:
-            self._lines.popitem(last=False)
+        self._forget_oldest()
         return answer
+
+    def _forget_oldest(self) -> None:
+        """Keep the newest keys, and every one that still acts; the file follows in steps."""
+        for key in [key for key in self._lines if key not in self._acting]:
+            if len(self._lines) <= _MOST_KEYS:
+                break
+            del self._lines[key]
+            self._surplus += 1
+        if self._surplus >= _MOST_KEYS:
+            self._rewrite()
 
     def _append(self, line: Line) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -108,7 +118,10 @@ class Ledger:
         for raw in lines[:-1]:  # the last is empty, or torn by a crash
             line = msgspec.json.decode(raw, type=Line)
             self._lines[line.key] = line
-        while len(self._lines) > _MOST_KEYS:
-            self._lines.popitem(last=False)
+        self._forget_oldest()
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        self._surplus = 0
         rewritten = b"".join(msgspec.json.encode(line) + b"\n" for line in self._lines.values())
         atomic.replace(self._path, rewritten, durable=False)

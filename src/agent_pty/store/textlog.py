@@ -137,6 +137,13 @@ class TextLog:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path(self._segments.pop(0)))
             self._marks.first = max(self._marks.first, self._segments[0])
+            self._forget_shifts()
+
+    def _forget_shifts(self) -> None:
+        """Keep of the shifts before the oldest text only the last, which still counts."""
+        shifts = self._marks.shifts
+        old = bisect.bisect_right(shifts, self.first, key=lambda entry: entry[0])
+        del shifts[: max(0, old - 1)]
 
     def _from_files(self, start: int, end: int) -> bytes:
         pieces = []

@@ -182,11 +182,13 @@ class UnixClient(asyncio.Protocol):
             answer.give(bytes(self._buffer))
         self._waiting.clear()
         self._buffer.clear()
-        async with contextlib.aclosing(answer.chunks) as chunks:  # type: ignore[type-var]
-            async for chunk in chunks:
-                self._write(chunk)
-                await self._room.wait()
-        self._finish()
+        try:
+            async with contextlib.aclosing(answer.chunks) as chunks:  # type: ignore[type-var]
+                async for chunk in chunks:
+                    self._write(chunk)
+                    await self._room.wait()
+        finally:
+            self._finish()
 
     def _resume_reading(self) -> None:
         paused = len(self._waiting) == _MOST_WAITING - 1
@@ -238,6 +240,8 @@ class UnixClient(asyncio.Protocol):
     def _finish(self) -> None:
         if self._transport is not None:
             self._server.hangups.remove(self._fd)
+            # Closing waits until everything is read; somebody who never reads is not waited for.
+            self._read_timer = asyncio.get_running_loop().call_later(_READ_SECONDS, self.drop)
             self._transport.close()
 
     def drop(self) -> None:

@@ -1,0 +1,1 @@
+"""Measure agent-pty beside its peers, in one run: `python -m bench`."""

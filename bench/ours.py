@@ -1,0 +1,86 @@
+"""A home of our own with a daemon in it: by command line and by open socket."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from agent_pty.client.connection import Connection, connect
+from agent_pty.core.layout import layout
+from bench.place import PROMPT, SHELL, Place
+from bench.process import await_end
+
+_PATIENCE = 120
+# The installed command, as a user calls it.
+PROGRAM = os.path.join(os.path.dirname(sys.executable), "agent-pty")
+
+
+class Ours:
+    """A user of the real thing."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.env = {**place.env, "AGENT_PTY_HOME": place.folder()}
+
+    def cli(self, *words: str) -> str:
+        """Run `agent-pty` to its end and return what it printed."""
+        done = subprocess.run(
+            [PROGRAM, *words],
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PATIENCE,
+            check=True,
+        )
+        return done.stdout
+
+    def connect(self) -> Connection:
+        """Open a socket."""
+        return connect(layout(self.env, cwd="/"), start=False, patience=_PATIENCE)
+
+    def pids(self) -> list[int]:
+        """Return the daemon, the keeper and the hosts: all of us but the sessions."""
+        with self.connect() as connection:
+            status = connection.ask("status")
+        return [status["pid"], status["keeper_pid"], *(host["pid"] for host in status["hosts"])]
+
+    def stop(self) -> None:
+        """End every session and every process of ours, and see them gone."""
+        handles = []
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                handles.append(os.pidfd_open(pid))
+        self.cli("stop")
+        await_end(handles)
+
+
+def make(connection: Connection, name: str, argv: list[str] = SHELL, **fields: Any) -> Any:
+    """Start a session in /tmp."""
+    return connection.ask("new", id=name, repo="/tmp", argv=argv, **fields)  # noqa: S108
+
+
+def await_text(connection: Connection, name: str, text: str, seconds: float = 60) -> Any:
+    """Return the observation of a wait."""
+    return connection.ask("wait", id=name, until=text, timeout_ms=int(seconds * 1000))
+
+
+def make_ready(connection: Connection, name: str) -> None:
+    """Start a shell and wait for its prompt."""
+    make(connection, name)
+    await_text(connection, name, PROMPT)
+
+
+@contextlib.contextmanager
+def ours(place: Place) -> Iterator[Ours]:
+    """Start a daemon and stop it at the end."""
+    us = Ours(place)
+    us.cli("list")
+    try:
+        yield us
+    finally:
+        us.stop()
