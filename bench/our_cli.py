@@ -31,7 +31,9 @@ def contestant(us: Ours) -> Contestant:
 
     def trip() -> float:
         number = place.number()
-        return timed(lambda: _send_and_wait(us, shell, f"echo t-$(({number}+1))", f"t-{number + 1}"))
+        return timed(
+            lambda: _send_and_wait(us, shell, f"echo t-$(({number}+1))", f"t-{number + 1}")
+        )
 
     def wake() -> float:
         number = place.number()

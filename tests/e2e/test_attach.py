@@ -21,7 +21,7 @@ DETACH = b"\x1d"
 LONG = 60_000
 # A full-screen program's beginning: alternate screen, mouse, focus, paste, keys, hidden cursor,
 # margins, reversed colours, insert mode, line drawing.
-TUI = r"\e[?1049h\e[?1003h\e[?1006h\e[?1004h\e[?2004h\e[?1h\e=\e[?25l\e[2;9r\e[?5h\e[4h\e(0\e[1;31m"
+TUI = r"\e[?1049h\e[?1003h\e[?1006h\e[?1004h\e[?2004h\e[?1h\e=\e[?25l\e[2;9r\e[?5h\e[4h\e[1;31m"
 
 
 def run(agent: Agent, name: str, command: str, until: str) -> None:
@@ -169,7 +169,7 @@ def test_the_terminal_is_given_back_as_it_was(
     However an attachment ends, no mode of the terminal or of its driver stays changed.
     """
     name = f"{way.__name__}-{read_only}"
-    shared.new(name, "bash", "-c", f"printf '{TUI}up-%d' 2; read")
+    shared.new(name, "bash", "-c", f"printf '{TUI}up-%d\\e(0' 2; read")
     shared.ask("wait", id=name, until="up-2", timeout_ms=LONG)
     fresh = Emulator(rows=24, cols=80)
 

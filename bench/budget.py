@@ -1,0 +1,87 @@
+"""The budgets of the design that concern what exists: met or missed, with figure and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from bench.series import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """One budget against one figure."""
+
+    what: str
+    figure: str
+    limit: str
+    met: bool
+
+
+def _below(row: str, what: str, limit: float, of: Callable[[Result], float]) -> _Rule:
+    return _Rule(row=row, what=what, limit=limit, of=of, least=False)
+
+
+def _above(row: str, what: str, limit: float, of: Callable[[Result], float]) -> _Rule:
+    return _Rule(row=row, what=what, limit=limit, of=of, least=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rule:
+    row: str
+    what: str
+    limit: float
+    of: Callable[[Result], float]
+    least: bool
+
+    def verdict(self, result: Result) -> Verdict:
+        figure = self.of(result)
+        met = figure >= self.limit if self.least else figure <= self.limit
+        return Verdict(
+            what=self.what,
+            figure=f"{figure:.3g}",
+            limit=f"{'at least' if self.least else 'at most'} {self.limit:g}",
+            met=met,
+        )
+
+
+def _p50_ms(result: Result) -> float:
+    return result.ours.median * 1000
+
+
+def _p99_ms(result: Result) -> float:
+    return result.ours.percentile(99) * 1000
+
+
+def _median(result: Result) -> float:
+    return result.ours.median
+
+
+def _share(result: Result) -> float:
+    return result.ratio(result.peers[0]) or 0.0
+
+
+RULES = (
+    _below("send + screen, open", "send + screen over an open socket, p50 in ms", 1, _p50_ms),
+    _below("screen, open", "screen of a quiet session, open socket, p50 in ms", 1, _p50_ms),
+    _below("wait wake-up, open", "output to wait answered, p50 in ms", 5, _p50_ms),
+    _below("wake-up, 200 active", "... with 200 active sessions, p50 in ms", 5, _p50_ms),
+    _below("wake-up, 200 active", "... with 200 active sessions, p99 in ms", 50, _p99_ms),
+    _above("PTY drain, plain", "drain, share of a bare loop, plain text", 0.5, _share),
+    _above("PTY drain, plain", "drain, MB/s, plain text", 20, _median),
+    _above("PTY drain, colours", "drain, share of a bare loop, colours", 0.5, _share),
+    _above("PTY drain, colours", "drain, MB/s, colours", 20, _median),
+    _below("memory, 1 sessions", "1 session, all our processes, MB", 65, _median),
+    _below("memory, 20 sessions", "20 sessions, all our processes, MB", 80, _median),
+    _below("memory per further session", "each further idle session, MB", 1, _median),
+    _below("10,000 pending waits", "10,000 pending waits, % of a core", 5, _median),
+    _below("kill of a tree", "kill of a tree, p99 in ms", 1000, _p99_ms),
+)
+
+
+def verdicts(results: Sequence[Result]) -> Iterator[Verdict]:
+    """Judge what was measured; a budget without its row is left out."""
+    by_row = {result.row: result for result in results}
+    for rule in RULES:
+        if rule.row in by_row:
+            yield rule.verdict(by_row[rule.row])

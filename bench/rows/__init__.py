@@ -1,0 +1,23 @@
+"""The rows of the table, in the order in which they are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from bench.ground import Ground
+from bench.rows import active, drain, flood, kill, memory, output, pending, rounds
+from bench.series import Result
+
+Row = Callable[[Ground], list[Result]]
+
+ROWS: Mapping[str, Row] = {
+    **{row.key: partial(rounds.run, row) for row in rounds.TIMED},
+    "output": output.run,
+    "drain": drain.run,
+    "kill": kill.run,
+    "flood": flood.run,
+    "active": active.run,
+    "pending": pending.run,
+    "memory": memory.run,
+}

@@ -1,0 +1,56 @@
+"""Short measurements in rounds: everybody once, then everybody again, so noise hits all alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.contestant import Contestant
+from bench.ground import Ground, try_peer
+from bench.series import Result, Series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timed:
+    """A row of seconds; *key* is what contestants call it."""
+
+    key: str
+    title: str
+    full: int
+    quick: int
+
+
+TIMED = (
+    Timed(key="cold", title="cold CLI", full=40, quick=5),
+    Timed(key="new_cli", title="new to prompt, CLI", full=10, quick=2),
+    Timed(key="new_open", title="new to prompt, open", full=40, quick=5),
+    Timed(key="new_guessed", title="new to any prompt, open", full=40, quick=5),
+    Timed(key="trip_cli", title="round trip, CLI", full=40, quick=5),
+    Timed(key="trip_open", title="round trip, open", full=200, quick=20),
+    Timed(key="screen_cli", title="screen, CLI", full=40, quick=5),
+    Timed(key="screen_open", title="screen, open", full=400, quick=40),
+    Timed(key="send_screen", title="send + screen, open", full=400, quick=40),
+    Timed(key="wake_cli", title="wait wake-up, CLI", full=40, quick=5),
+    Timed(key="wake_open", title="wait wake-up, open", full=150, quick=15),
+)
+
+
+def run(row: Timed, ground: Ground) -> list[Result]:
+    """Measure one row."""
+    ours = ground.cli if row.key in ground.cli.timed else ground.socket
+    field = [ours, *(peer for peer in ground.peers if row.key in peer.timed)]
+    figures: dict[str, list[float]] = {one.name: [] for one in field}
+    # The first round warms everybody up and does not count.
+    for number in range(1 + ground.pick(row.full, row.quick)):
+        field = [one for one in field if _measure(one, row.key, figures, counts=number > 0)]
+    series = [Series(name=name, values=values) for name, values in figures.items() if values]
+    return [Result(row=row.title, unit="s", ours=series[0], peers=series[1:])]
+
+
+def _measure(one: Contestant, key: str, figures: dict[str, list[float]], *, counts: bool) -> bool:
+    if one.name == "ours":  # a failure of ours ends the run
+        taken: float | None = one.timed[key]()
+    else:
+        taken = try_peer(one.name, one.timed[key])
+    if taken is not None and counts:
+        figures[one.name].append(taken)
+    return taken is not None
