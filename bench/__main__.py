@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--strict", action="store_true", help="exit 1 if a budget is missed")
     options = parser.parse_args()
     names = options.peers.split(",") if options.peers else []
-    options.peers = list(field.ENTRIES) if options.peers is None else names
+    options.peers = field.default(quick=options.quick) if options.peers is None else names
     if unknown := [name for name in options.peers if name not in field.ENTRIES]:
         parser.error(f"unknown peers: {', '.join(unknown)}")
     return options
@@ -83,6 +84,8 @@ def _keep(results: Sequence[Result], facts: dict[str, Any]) -> str:
 def main() -> int:
     """Run, print the table and the budgets, and keep the figures."""
     options = _options()
+    # Terminated is like interrupted: what was started is stopped first.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     facts: dict[str, Any] = {**machine.describe(), "quick": options.quick}
     facts["load_before"] = machine.load()
     start = time.monotonic()

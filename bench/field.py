@@ -46,6 +46,11 @@ ABSENT = {
 }
 
 
+def default(*, quick: bool) -> list[str]:
+    """Return who takes part unless told; the slow starter only in a full run."""
+    return [name for name in ENTRIES if not (quick and name == "terminal-mcp")]
+
+
 def enter(names: Sequence[str], place: Place, stack: contextlib.ExitStack) -> list[Contestant]:
     """Install and start the peers; who cannot take part is named with the reason."""
     return [one for name in names if (one := _one(name, place, stack)) is not None]
@@ -54,11 +59,15 @@ def enter(names: Sequence[str], place: Place, stack: contextlib.ExitStack) -> li
 def _one(name: str, place: Place, stack: contextlib.ExitStack) -> Contestant | None:
     entry = ENTRIES[name]
     try:
-        if entry.needs_tmux and shutil.which("tmux") is None:
-            raise install.Missing("there is no tmux")
-        if entry.packages:
-            install.install(*entry.packages, into=entry.environment)
+        _provide(entry)
         return stack.enter_context(entry.enter(place))
     except (install.Missing, *FAILURES) as error:
         say(f"without {name}: {error}")
         return None
+
+
+def _provide(entry: Entry) -> None:
+    if entry.needs_tmux and shutil.which("tmux") is None:
+        raise install.Missing("there is no tmux")
+    if entry.packages:
+        install.install(*entry.packages, into=entry.environment)

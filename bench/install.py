@@ -22,7 +22,7 @@ class Missing(Exception):
 
 
 def install(*packages: str, into: str = "") -> None:
-    """Install packages by name into `.bench/venv`, or into one beside it; quick if they are there."""
+    """Install packages by name into `.bench/venv`, or into one beside it, unless they are there."""
     environment = _ENVIRONMENT + into
     done = os.path.join(environment, "installed-" + "-".join(sorted(packages)))
     if os.path.exists(done):

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 PROMPT = "ready> "
 SHELL = ["bash", "--norc", "--noprofile"]
+# For who hands it to another shell, which would drop the prompt on the way.
+SHELL_COMMAND = f"env PS1='{PROMPT}' bash --norc --noprofile"
 # Told apart from the echo of what was typed: the shell adds the numbers.
 UP = "echo up-$((1+1))"
 _OURS = ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE", "AGENT_PTY_SOCKET", "TMUX", "K_SESSION")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from bench import install
 from bench.clock import timed
 from bench.contestant import Contestant, Measure, Poured
-from bench.place import Place
+from bench.place import SHELL_COMMAND, Place
 from bench.pouring import exact
 
 _PATIENCE = 300
@@ -50,7 +50,7 @@ class AgentTty:
     def make(self, name: str) -> None:
         """Start a session; it returns after a second, whatever happens."""
         self._made.add(name)
-        self.k("new", name, "bash --norc --noprofile")
+        self.k("new", name, SHELL_COMMAND)
 
     def end(self) -> None:
         """End every session, which also removes its files, and the server."""

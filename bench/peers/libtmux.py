@@ -11,7 +11,7 @@ from typing import Any
 from bench import install, wakeup
 from bench.clock import poll, timed
 from bench.contestant import Contestant, Measure
-from bench.place import PROMPT, Place
+from bench.place import PROMPT, SHELL_COMMAND, Place
 
 
 class LibTmux:
@@ -22,7 +22,7 @@ class LibTmux:
         self.server: Any = install.library("libtmux").Server(
             socket_name=place.name(), config_file=os.devnull
         )
-        self._shell = self._pane("bash --norc --noprofile")
+        self._shell = self._pane(SHELL_COMMAND)
         poll(lambda: _text(self._shell), PROMPT.rstrip())
 
     def _pane(self, command: str) -> Any:
@@ -44,7 +44,7 @@ class LibTmux:
 
     def _new(self) -> float:
         start = time.perf_counter()
-        pane = self._pane("bash --norc --noprofile")
+        pane = self._pane(SHELL_COMMAND)
         poll(lambda: _text(pane), PROMPT.rstrip())
         taken = time.perf_counter() - start
         pane.session.kill()

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench import install, wakeup
-from bench.clock import timed
+from bench.clock import poll, timed
 from bench.contestant import Contestant, Measure
-from bench.place import PROMPT, Place
+from bench.place import PROMPT, SHELL_COMMAND, Place
 
 _HELLO = {
     "protocolVersion": "2025-06-18",
@@ -73,17 +73,24 @@ class TerminalMcp:
     def __init__(self, place: Place) -> None:
         self._place = place
         self.server = Server(place)
-        self._shell = self._make("bash --norc --noprofile")
-        self._await(self._shell, PROMPT)
-        self._clock = self._make("bash --norc --noprofile")
-        self._await(self._clock, PROMPT)
+        self._shell, self._clock = self._ready(), self._ready()
 
-    def _make(self, command: str) -> str:
-        made = self.server.call("session_create", command=command)
-        return str(json.loads(made)["session_id"])
+    def _ready(self) -> str:
+        """Start a shell. Its wait loses what came before the call, so look at the screen."""
+        made = self.server.call("session_create", command=SHELL_COMMAND)
+        session = str(json.loads(made)["session_id"])
+        poll(lambda: self._screen(session), PROMPT.rstrip())
+        return session
 
-    def _await(self, session: str, pattern: str) -> str:
-        return self.server.call("session_wait_for", session_id=session, pattern=pattern, timeout=30)
+    def _screen(self, session: str) -> str:
+        return self.server.call("session_read", session_id=session, mode="snapshot")
+
+    def _interact(self, session: str, line: str, pattern: str) -> str:
+        seen = self.server.call(
+            "session_interact", session_id=session, input=line, wait_for=pattern, timeout=30
+        )
+        assert json.loads(seen).get("matched", True), seen
+        return seen
 
     def contestant(self) -> Contestant:
         """Return what it can do."""
@@ -93,37 +100,26 @@ class TerminalMcp:
         return {
             "new_open": self._new,
             "trip_open": self._trip,
-            "screen_open": self._look,
+            "screen_open": lambda: timed(lambda: self._screen(self._shell)),
             "wake_open": self._wake,
         }
 
     def _new(self) -> float:
         start = time.perf_counter()
-        session = self._make("bash --norc --noprofile")
-        self._await(session, PROMPT)
+        session = self._ready()
         taken = time.perf_counter() - start
         self.server.call("session_close", session_id=session)
         return taken
 
     def _trip(self) -> float:
         number = self._place.number()
-        start = time.perf_counter()
-        self.server.call("session_send", session_id=self._shell, input=f"echo t-$(({number}+1))")
-        seen = self._await(self._shell, f"t-{number + 1}")
-        taken = time.perf_counter() - start
-        assert f"t-{number + 1}" in seen, seen
-        return taken
-
-    def _look(self) -> float:
-        return timed(
-            lambda: self.server.call("session_read", session_id=self._shell, mode="snapshot")
-        )
+        line, answer = f"echo t-$(({number}+1))", f"t-{number + 1}"
+        return timed(lambda: self._interact(self._shell, line, answer))
 
     def _wake(self) -> float:
         number = self._place.number()
-        command = f"sleep {wakeup.PAUSE}; echo W{number}-$(date +%s%N)."
-        self.server.call("session_send", session_id=self._clock, input=command)
-        seen = self._await(self._clock, rf"W{number}-(\d+)\.")
+        line = f"sleep {wakeup.PAUSE}; echo W{number}-$(date +%s%N)."
+        seen = self._interact(self._clock, line, rf"W{number}-(\d+)\.")
         found = re.search(rf"W{number}-(\d+)\.", seen)
         assert found, seen
         return (time.time_ns() - int(found[1])) / 1e9

@@ -37,13 +37,13 @@ while True:
 def run(ground: Ground) -> list[Result]:
     """Start them, keep them busy, and measure in some others."""
     with ours(ground.place) as us, us.connect() as connection:
-        count = ground.pick(200, 40)
+        count = ground.pick(200, 20)
         busy = [_started(connection, ground.place, _IDLE) for _ in range(count)]
         clocks = [_started(connection, ground.place, wakeup.ARGV) for _ in range(_CLOCKS)]
         with _written(_terminals(connection, busy)):
             values = [
                 wake(connection, clocks[i % _CLOCKS], ground.place.number())
-                for i in range(ground.pick(400, 40))
+                for i in range(ground.pick(400, 20))
             ]
     row = f"wake-up, {count} active"
     return [Result(row=row, unit="s", ours=Series(name="ours", values=values))]

@@ -24,7 +24,7 @@ def run(ground: Ground) -> list[Result]:
         make(connection, flooder, _FLOOD)
         await_text(connection, flooder, "up-2")
         names = _neighbours(connection, ground.place, flooder)
-        count = ground.pick(400, 40)
+        count = ground.pick(400, 20)
         quiet = _wakes(connection, ground.place, names, count)
         connection.ask("send", id=flooder, text="")
         await_text(connection, flooder, "y\ny\n")

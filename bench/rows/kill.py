@@ -20,7 +20,7 @@ def run(ground: Ground) -> list[Result]:
     field = [ground.socket, *(peer for peer in ground.peers if peer.fell)]
     taken: dict[str, list[float]] = {one.name: [] for one in field}
     left = dict.fromkeys(taken, 0)
-    for _ in range(ground.pick(40, 5)):
+    for _ in range(ground.pick(40, 3)):
         for one in field:
             tag = f"86400.{ground.place.number()}"
             seconds = try_peer(one.name, partial(_fell, one, _tree(tag)))

@@ -24,7 +24,7 @@ def run(ground: Ground) -> list[Result]:
     figures = {"ours": dict(_ours(ground, steps))}
     if ground.wants("tmux"):
         figures["tmux"] = try_peer("tmux", lambda: dict(_tmux(ground, steps))) or {}
-    if ground.wants("agent-tty"):
+    if ground.wants("agent-tty") and not ground.quick:
         few = [step for step in steps if step <= _MOST_AGENT_TTY]
         figures["agent-tty"] = try_peer("agent-tty", lambda: dict(_agent_tty(ground, few))) or {}
     return [_row(figures, step) for step in steps] + _growth(figures, steps)
@@ -34,7 +34,7 @@ def _row(figures: dict[str, dict[int, float]], step: int) -> Result:
     series = [
         Series(name=name, values=[found[step]]) for name, found in figures.items() if step in found
     ]
-    return Result(row=f"memory, {step:,} sessions", unit="MB", ours=series[0], peers=series[1:])
+    return Result(row=f"memory with {step:,}", unit="MB", ours=series[0], peers=series[1:])
 
 
 def _growth(figures: dict[str, dict[int, float]], steps: list[int]) -> list[Result]:

@@ -31,7 +31,7 @@ def run(ground: Ground) -> list[Result]:
         # answered again, all waits are pending.
         for name in names * 2:
             connection.ask("screen", id=name)
-        values = _silence(us, rounds=ground.pick(5, 2), seconds=ground.pick(3.0, 1.0))
+        values = _silence(us, rounds=ground.pick(5, 1), seconds=ground.pick(3.0, 1.0))
         grown = pss(us.pids()) - before
     row = f"{requests * _SESSIONS:,} pending waits"
     note = f"{grown:.0f} MB more than without"

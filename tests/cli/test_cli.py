@@ -248,11 +248,11 @@ def test_the_first_help_lists_every_command(capsys: pytest.CaptureFixture[str]) 
     ],
     ids=" ".join,
 )
-def test_wrong_usage_has_status_2(agent: Agent, words: list[str]) -> None:
+def test_wrong_usage_has_status_2(shared: Agent, words: list[str]) -> None:
     """
-    A command line that cannot be right ends with 2, says why, and starts no daemon.
+    A command line that cannot be right ends with 2 and says why.
     """
-    said = agent.cli(*words)
+    said = shared.cli(*words)
 
     assert said.returncode == USAGE
     assert "error: " in said.stderr
@@ -404,26 +404,22 @@ def test_size_and_title_are_given_at_the_start(shared: Agent) -> None:
         (["--shell", "/no/such/shell"], "spawn shell /no/such/shell: No such file or directory"),
     ],
 )
-def test_a_bad_program_leaves_nothing_behind(agent: Agent, words: list[str], message: str) -> None:
+def test_a_bad_program_leaves_nothing_behind(shared: Agent, words: list[str], message: str) -> None:
     """
     A session that cannot start is an error with its reason; no session, file or process remains.
     """
-    for name in good_names():
-        agent.new(name, "/bin/cat")
-    before = sorted(agent.processes())
+    # As many sessions as make the daemon start every host it ever will.
+    crowd = [shared.ask("new", repo="/tmp", argv=["/bin/cat"])["id"] for _ in range(4)]
+    processes, files = set(shared.processes()), set(os.listdir(shared.layout.sessions))
 
-    said = agent.cli("new", "--name", "bad", *words)
+    said = shared.cli("new", "--name", "bad", *words)
 
     assert (said.returncode, said.stderr) == (1, f"error: {message}\n")
-    assert [one["id"] for one in agent.ask("list")] == good_names()
-    assert len(os.listdir(agent.layout.sessions)) == len(good_names())
-    eventually(lambda: sorted(agent.processes()) == before)
-    assert agent.cli("new", "--name", "bad", "--", "/bin/cat").returncode == 0
-
-
-def good_names() -> list[str]:
-    """Return names for as many sessions as make the daemon start every host it ever will."""
-    return [f"good{number}" for number in range(min(os.cpu_count() or 1, 4))]
+    assert "bad" not in {one["id"] for one in shared.ask("list")}
+    assert set(os.listdir(shared.layout.sessions)) <= files
+    eventually(lambda: set(shared.processes()) <= processes)
+    for name in (shared.new("bad", "/bin/cat")["id"], *crowd):
+        shared.ask("kill", id=name)
 
 
 # -- send

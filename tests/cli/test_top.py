@@ -82,6 +82,11 @@ def test_what_happens_is_shown_without_a_key(desk: Agent) -> None:
     desk.ask("send", id="alpha", text="more-of-alpha")
     sees(desk, "(?m)^more-of-alpha")
 
+    desk.new("full", "/bin/sh", "-c", "printf '\\033[?1049hone'; read x; printf '\\033[2Jtwo'; cat")
+    sees(desk, "full .*one")
+    desk.ask("send", id="full", text="")
+    sees(desk, "full .*two")
+
     desk.ask("rename", id="gamma", name="delta")
     sees(desk, "delta .*words of gamma")
 
@@ -142,11 +147,14 @@ def test_enter_attaches_and_the_detach_key_comes_back(desk: Agent) -> None:
     attached = desk.ask("screen", id="top")
 
     press(desk, "ctrl-]")
-    text = sees(desk, "detached: aaa")
+    sees(desk, "detached: aaa")
+    back = desk.ask("screen", id="top")
 
     assert not attached["alternate_screen"]
+    assert attached["cursor"]["visible"]
     assert "QUIET" not in attached["text"]
-    assert text.split("\n")[2].startswith(">aaa")
+    assert back["alternate_screen"]
+    assert back["text"].startswith("agent-pty: 4 sessions")
     press(desk, "down")
     sees(desk, "> ?alpha ")
 
@@ -200,21 +208,28 @@ def test_it_survives_the_daemon(desk: Agent) -> None:
     sees(desk, "later .*words of later")
 
 
-@pytest.mark.parametrize("way", ["q", "ctrl-c", signal.SIGTERM, signal.SIGHUP])
+LEFT = {"q": 0, "ctrl-c": 0, signal.SIGTERM: 128 + 15, signal.SIGHUP: 128 + 1}
+
+
+@pytest.mark.parametrize("way", LEFT)
 def test_leaving_restores_the_terminal(agent: Agent, way: str | signal.Signals) -> None:
     """
     Whether by key or by signal: the screen from before, the cursor, and a line that echoes.
     """
     agent.new("top")
-    agent.ask("send", id="top", text=f"echo before-$((1+1)); stty -g; {' '.join(TOP)}")
+    agent.ask(
+        "send", id="top", text=f"echo before-$((1+1)); stty -g; {' '.join(TOP)}; echo left-$?"
+    )
     sees(agent, HELP)
 
     if isinstance(way, signal.Signals):
-        tree = agent.ask("wait", id="top", until=f"screen:{HELP}", timeout_ms=30_000)
-        found = tree["process_snapshot"]["processes"]
+        seen = agent.ask("wait", id="top", until=f"screen:{HELP}", timeout_ms=30_000)
+        found = seen["process_snapshot"]["processes"]
         slay(next(one["pid"] for one in found if one["command"].endswith(" top")), by=way)
     else:
         press(agent, way)
+    # Not earlier: what is typed while the terminal is given back is discarded.
+    sees(agent, f"left-{LEFT[way]}")
     agent.ask("send", id="top", text="stty -g; echo after-$?")
     agent.ask("wait", id="top", until="after-0", timeout_ms=30_000)
 

@@ -45,6 +45,7 @@ ERRORS = [
     "ls: x: No such file or directory",
     "Segmentation fault (core dumped)",
     "time=12:00 level=error msg=x",
+    "error: no such file or directory",
     '{"error": "no such user"}',
 ]
 

@@ -67,6 +67,36 @@ def test_hst_01_02_the_sessions_of_a_dead_host_move(agent: Agent, number: signal
     assert agent.new("fresh")["id"] == "fresh"
 
 
+def test_hst_01_a_host_may_die_while_it_takes_over(agent: Agent) -> None:
+    """
+    Sessions that were on their way to a host that died are moved again, none is forgotten.
+    """
+    names = [f"s{number}" for number in range(20)]
+    pids = {name: agent.new(name, "cat")["pid"] for name in names}
+    known = {host["pid"] for host in agent.ask("status")["hosts"]}
+
+    slay(known.pop())
+    for _ in range(2):
+        slay(*successors(agent, known))
+
+    for name in names:
+        agent.ask("screen", id=name)
+    assert {one["id"]: one["pid"] for one in agent.ask("list")} == pids
+
+
+def successors(agent: Agent, known: set[int]) -> set[int]:
+    """Return hosts that were not known before, the moment there are some."""
+    found: set[int] = set()
+
+    def look() -> bool:
+        found.update({host["pid"] for host in agent.ask("status")["hosts"]} - known)
+        return bool(found)
+
+    eventually(look)
+    known |= found
+    return found
+
+
 def test_hst_03_a_host_that_hangs_is_told_from_one_that_works(agent: Agent) -> None:
     """
     A request to a frozen host fails within seconds; others are answered; thawed, it works on.

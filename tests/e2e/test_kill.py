@@ -346,12 +346,11 @@ def _all_at_once(*works: Callable[[], str], into: set[str]) -> None:
 
 
 def _holdings(agent: Agent) -> dict[str, int]:
-    """Count what our processes hold: descriptors, terminals, children that nobody reaped."""
+    """Count what our processes hold, terminals among it, and children that nobody reaped."""
     status = agent.ask("status")
     ours = [status["pid"], status["keeper_pid"], *(host["pid"] for host in status["hosts"])]
     return {
         "descriptors": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in ours),
-        "terminals": int(Path("/proc/sys/kernel/pty/nr").read_text()),
         "zombies": sum(
             entry.ppid in ours and not entry.alive for entry in proc.table().values()
         ),

@@ -348,10 +348,10 @@ def footprint(agent: Agent) -> dict[str, object]:
 
 def test_a_restart_without_keep_is_a_new_beginning(agent: Agent) -> None:
     """
-    Five restarts that end their sessions leave `run` as small as the first.
+    Restarts that end their sessions leave `run` as small as the first.
     """
     sizes = []
-    for _ in range(5):
+    for _ in range(3):
         agent.new("brief", "/bin/cat")
         assert agent.cli("restart").stdout == "restarted: 0 session(s)\n"
         sizes.append(sorted(os.listdir(agent.layout.run)))

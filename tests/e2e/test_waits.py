@@ -441,10 +441,15 @@ def test_text_before_the_end_wins_over_the_end(shared: Agent, kind: str) -> None
     """
     A program that says the word and ends at once has said it.
     """
+    program = ["/bin/sh", "-c", "stty -echo; echo up; read -r word; echo $word words"]
     for _ in range(10):
-        name = shared.ask("new", repo="/tmp", argv=["/bin/echo", "last words"])["id"]
+        name = shared.ask("new", repo="/tmp", argv=program)["id"]
+        wait(shared, name, "up")
 
-        assert wait(shared, name, f"{kind}last words")["match"] == "last words"
+        with shared.begin("wait", id=name, until=f"{kind}last words") as answer:
+            run(shared, name, "last")
+
+            assert answer()["data"]["data"]["match"] == "last words"
 
 
 def test_an_ended_session_never_says_more(shared: Agent) -> None:

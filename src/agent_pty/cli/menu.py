@@ -66,8 +66,8 @@ class Menu:
     @property
     def heading(self) -> str:
         """The line at the top."""
-        running = sum(row.state == "running" for row in self._all)
-        text = f"agent-pty: {len(self._all)} sessions, {running} running"
+        count, running = len(self._all), sum(row.state == "running" for row in self._all)
+        text = f"agent-pty: {count} session{'' if count == 1 else 's'}, {running} running"
         return f"{text}, {len(self.rows)} with {self.filter!a}" if self.filter else text
 
     @property

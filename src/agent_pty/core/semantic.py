@@ -213,7 +213,8 @@ def _is_file_name(name: str, place: str) -> bool:
 # What says that there was none is struck out first; then the rest is searched for one.
 _NONE = re.compile(
     r"\b(?:0|no|zero|without) (?:[a-z]++ )?(?:error|fail(?:ed|ure)|exception|panic)s?\b(?!:)"
-    r"|(?:error|fail(?:ed|ure)?|exception)s?\"? ?[:=] *+(?:(?:0|none|null|false|no)\b|\[\]|\"\")",
+    r"|(?:error|fail(?:ed|ure)?|exception)s?\"? ?[:=] *+"
+    r"(?:(?:0|none|null|false|no(?! \w))\b|\[\]|\"\")",
     re.IGNORECASE,
 )
 # Cheap to find, and in every fault below: most lines need no closer look.

@@ -15,7 +15,7 @@ from agent_pty.daemon.keeping import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.daemon.registry import Registry
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending, HostReport, Spec, State
 
@@ -50,13 +50,22 @@ class Custody:
         except (AgentPtyError, KeeperError, OSError) as error:
             self._give_up(orphans, f"{self._cause(host)}; {error}")
             return
+        target = link.name if link is not None else None
+        for record in shared:
+            record.host = target  # if it dies too, its burial finds them all
         for record in orphans:
-            await self._move(record, link, host)
+            if record.spec.isolate or record.host == target:
+                await self._move(record, link, host)
 
     async def _move(self, record: Record, link: HostLink | None, host: str) -> None:
         try:
             target = link if link is not None and not record.spec.isolate else None
             await self._registry.hand(record, target or await self._pool.private())
+        except HostUnresponsive:  # it has the session all the same
+            record.settled.set()
+            return
+        except HostLost:  # it died too: its own burial moves the session on
+            return
         except (AgentPtyError, KeeperError, OSError) as error:
             self._give_up([record], f"{self._cause(host)}; {error}")
             return

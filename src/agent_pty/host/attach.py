@@ -9,7 +9,7 @@ from agent_pty.emulator import Emulator
 from agent_pty.host.tap import Tap
 
 # More than this between two looks nobody reads: show the present screen instead.
-_LIMIT = 256 * 1024
+_LIMIT = 128 * 1024
 _CLEAR = b"\x1b[H\x1b[2J"
 _ENTER_ALTERNATE = b"\x1b[?1049h"
 

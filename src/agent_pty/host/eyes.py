@@ -33,10 +33,10 @@ from agent_pty.ops.model import (
 )
 
 _HASH_BYTES = 8
-# A hyperlink; concealed text; a background, which the characters may share.
-_LINK_OR_DISGUISE = re.compile(
-    r"\x1b\]8;|\x1b\[(?:[0-9:]*;)*(?:8|4[0-8]|48[:;][0-9:;]*|10[0-7])[;m]"
-)
+# Concealed text; a background, which the characters may share.
+_DISGUISE = re.compile(r"\x1b\[(?:[0-9:]*;)*(?:8|4[0-8]|48[:;][0-9:;]*|10[0-7])[;m]")
+# Links are in no other form; text cannot imitate this, for its brackets are escaped.
+_LINK = "<a href="
 # Screens given out, by hash: an agent compares with one of its last few.
 _REMEMBERED = 8
 _KINDS: dict[Form, Literal["plain", "vt", "html"]] = {
@@ -69,7 +69,7 @@ class Eyes:
 
     def _look(self, state: State) -> Screen:
         emulator, text = self._emulator, self._emulator.text()
-        styled = emulator.styled() if _styles_matter(emulator.format("vt")) else []
+        styled = emulator.styled() if _styles_matter(emulator) else []
         return Screen(
             rows=emulator.rows,
             cols=emulator.cols,
@@ -146,9 +146,12 @@ async def _picture(emulator: Emulator, form: Form) -> str:
     return base64.b64encode(await asyncio.to_thread(png_of, screen)).decode()
 
 
-def _styles_matter(painted: str) -> bool:
+def _styles_matter(emulator: Emulator) -> bool:
     """Whether a screen can have links or hidden text: reading its styles costs milliseconds."""
-    return not painted.isascii() or _LINK_OR_DISGUISE.search(painted) is not None
+    painted = emulator.format("vt")
+    if not painted.isascii() or _DISGUISE.search(painted) is not None:
+        return True
+    return _LINK in emulator.format("html")
 
 
 def _hash(lines: Sequence[str]) -> str:

@@ -58,17 +58,20 @@ class Hands:
 
     async def keys(self, chords: Sequence[Chord], *, pause: float) -> int:
         """Press keys; each is encoded when its turn comes, for the last may have changed a mode."""
-        for one in chords:
-            self._emulator.encode_key(one.key, mods=_mods(one.mods))
+        self._all_encoded(chords)
         async with self._turn:
             if not pause:
-                data = b"".join(self._encoded(one) for one in chords)
-                return await self._press(data)
+                known = self._all_encoded(chords)
+                return await self._press(b"".join(known[one] for one in chords))
             cursor = await self._press(self._encoded(chords[0]))
             for one in chords[1:]:
                 await asyncio.sleep(pause)
                 await self._press(self._encoded(one))
             return cursor
+
+    def _all_encoded(self, chords: Sequence[Chord]) -> dict[Chord, bytes]:
+        """Encode each only once: there may be a million, and others are waiting."""
+        return {one: self._encoded(one) for one in dict.fromkeys(chords)}
 
     def _encoded(self, one: Chord) -> bytes:
         return self._emulator.encode_key(one.key, mods=_mods(one.mods))

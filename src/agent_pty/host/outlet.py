@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 
 # What a reader has room for at the start, and never more than this at once.
-CREDIT = 256 * 1024
+CREDIT = 64 * 1024
 
 
 class Outlet:

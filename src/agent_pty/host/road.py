@@ -9,6 +9,7 @@ steps to `travel`, never a second way in.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable
@@ -71,13 +72,16 @@ class Keyboard:
         self._session = session
         self._pending = bytearray()
         self._task: asyncio.Task[None] | None = None
+        # Keys arrive outside the task of the stream; who typed them is known in there.
+        self._context = contextvars.copy_context()
 
     def typed(self, data: bytes) -> None:
         """Take what was typed; a program that does not read loses what does not fit."""
         if len(self._pending) + len(data) <= _MOST_TYPED_AHEAD:
             self._pending += data
         if self._task is None:
-            self._task = asyncio.get_running_loop().create_task(self._give())
+            loop = asyncio.get_running_loop()
+            self._task = loop.create_task(self._give(), context=self._context)
 
     async def _give(self) -> None:
         try:

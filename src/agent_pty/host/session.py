@@ -173,6 +173,9 @@ class Session:
         self._waits.ended()
         for attachment in self._attached:
             attachment.tap.end()
+        if self._news is not None:  # what was written before the end is told before it
+            self._news.cancel()
+            self._tell_output()
         self.emit("exited", {"exit_code": ending.code, "signal": ending.signal})
         self.stream.checkpoint()
 
