@@ -22,11 +22,12 @@ def fitted(text: str, budget: int, *, keep: Literal["head", "tail"], pointer: st
     """
     if tokens(text) <= budget:
         return text
-    note = f"[{{cut}} lines cut to fit {budget} tokens; {pointer}]"
-    room = max(0, budget * _BYTES_PER_TOKEN - len(note.encode()) - 8)
     lines = text.splitlines(keepends=True)
-    kept = _within(lines if keep == "head" else lines[::-1], room)
-    words = note.format(cut=len(lines) - len(kept))
+    rest = f"lines cut to fit {budget} tokens; {pointer}]"
+    # The bracket, the largest number there can be, a blank and a line end.
+    room = budget * _BYTES_PER_TOKEN - len(rest.encode()) - len(str(len(lines))) - 3
+    kept = _within(lines if keep == "head" else lines[::-1], max(0, room))
+    words = f"[{len(lines) - len(kept)} {rest}"
     if keep == "head":
         return "".join(kept) + words + "\n"
     return words + "\n" + "".join(kept[::-1])

@@ -36,17 +36,11 @@ def chord(text: str) -> Chord:
     ('up', ['ctrl', 'shift'])
     """
     *held, key = _split(text)
-    mods = set()
-    for word in held:
-        if word.lower() not in _MODIFIERS:
-            raise BadRequest(
-                f"unknown modifier {word!r} in {text!r}: use ctrl, alt, shift or super"
-            )
-        mods.add(_MODIFIERS[word.lower()])
+    mods = frozenset(_MODIFIERS[word.lower()] for word in held)
     # A capital letter is what shift and the letter make.
     if len(key) > 1:
         key = key.lower()
-    return Chord(key=key, mods=frozenset(mods))
+    return Chord(key=key, mods=mods)
 
 
 def _split(text: str) -> list[str]:

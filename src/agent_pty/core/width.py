@@ -9,7 +9,11 @@ from functools import lru_cache
 @lru_cache(maxsize=4096)
 def width(character: str) -> int:
     """Return 2 for East Asian wide, 0 for a mark that joins the character before it, else 1."""
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+    if "\u1160" <= character <= "\u11ff":  # the second and third part of a Korean syllable
+        return 0
+    if "\U0001f1e6" <= character <= "\U0001f1ff":  # half a flag
+        return 2
+    if character != "\u00ad" and unicodedata.category(character) in {"Mn", "Me", "Cf"}:
         return 0
     return 2 if unicodedata.east_asian_width(character) in {"W", "F"} else 1
 
