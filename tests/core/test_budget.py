@@ -63,6 +63,6 @@ def test_the_budget_is_kept(lines: list[str], budget: int) -> None:
     Where the note fits, the whole fits, whatever the text.
     """
     for keep in ("head", "tail"):
-        text = fitted("\n".join(lines), budget, keep=keep, pointer="ask")  # type: ignore[arg-type]
+        text = fitted("\n".join(lines), budget, keep=keep, pointer="ask")
 
         assert tokens(text) <= budget

@@ -37,6 +37,7 @@ class Record:
         if self.state is not State.EXITED:  # the keeper may have told before its host was told
             self.state = described.state
             self.ending = described.ending
+        self.diagnosis = described.diagnosis or self.diagnosis
         self.cursor = described.cursor
         self.quiet_ms = described.quiet_ms
 

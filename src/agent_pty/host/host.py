@@ -102,7 +102,7 @@ class Host:
         session = Session(spec, master=master, root=root, stream=stream)
         ledger = Ledger(f"{directory}/keys.jsonl")
         session.road = lambda payload: road.travel(session, ledger, payload)
-        session.emit = lambda event, facts: self.emit(session, event, facts)
+        session.audience.emit = lambda event, facts: self.emit(session, event, facts)
         self._sessions[spec.instance] = session
         self._save_spec(spec)
         session.start(owed)

@@ -6,23 +6,22 @@ import asyncio
 import contextlib
 import dataclasses
 import os
+import sys
 import time
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any
 
 import msgspec
 
 from agent_pty.core.find import Place
-from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.safe import Allowed
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
 from agent_pty.host import principal, proc, reading, tree, tty
-from agent_pty.host.attach import Attachment
+from agent_pty.host.audience import Audience
 from agent_pty.host.end import EndWatch
 from agent_pty.host.eyes import Eyes
 from agent_pty.host.hands import Hands
-from agent_pty.host.notices import Notices
 from agent_pty.host.pattern import compiled
 from agent_pty.host.sight import Mark
 from agent_pty.host.stream import Stream
@@ -45,8 +44,6 @@ from agent_pty.ops.model import (
 _TAIL_CHARACTERS = 12_000
 # What the kernel still holds of a dead program's output is far less than this many batches.
 _LAST_BATCHES = 64
-# Watchers hear of a burst of output once.
-_NEWS_SECONDS = 0.05
 # The keeper reaps at once; if it does not tell by then, it cannot.
 _EXIT_CODE_SECONDS = 2.0
 
@@ -60,18 +57,15 @@ class Session:
         self.stream = stream
         self.state = State.RUNNING
         self.ending: Ending | None = None
+        self.diagnosis: str | None = None
         self.knows_exit: Callable[[], bool] = lambda: True
         self._master = master
         self._writer = Writer(master)
         self._waits = Waits(stream)
-        self._notices = Notices()
-        self._eyes = Eyes(stream.emulator, self._notices)
+        self.audience = Audience(stream)
+        self._eyes = Eyes(stream.emulator, self.audience.notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
         self.road: Callable[[bytes], Awaitable[bytes]]
-        self.emit: Callable[[str, dict[str, Any]], None] = lambda _event, _facts: None
-        self._attached: set[Attachment] = set()
-        self._news: asyncio.TimerHandle | None = None
-        self._told = stream.cursor
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
         self._watch: EndWatch | None = None
@@ -92,7 +86,18 @@ class Session:
     # -- output
 
     def _readable(self) -> None:
-        self._take()
+        try:
+            self._take()
+        except Exception as error:  # noqa: BLE001  one session's mishap must not reach the others
+            traceback.print_exc(file=sys.stderr)
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        """Give up reading this terminal; what was understood so far can still be read."""
+        self.diagnosis = f"its output could not be understood: {type(error).__name__}: {error}"
+        asyncio.get_running_loop().remove_reader(self._master)
+        self._close_input(State.LOST)
+        self.audience.end("lost", {"diagnosis": self.diagnosis})
 
     def _take(self) -> bool:
         """Read one batch; False when there is nothing more to read now."""
@@ -101,46 +106,16 @@ class Session:
             self._answer(taken.replies)
             self._last_output = time.monotonic()
             self._waits.output()
-            self._show(taken.data)
+            self.audience.output(taken.data)
         if not taken.open:
             asyncio.get_running_loop().remove_reader(self._master)
         return taken.open and taken.count > 0
 
-    def _show(self, data: bytes) -> None:
-        """Tell who watches or is attached."""
-        for attachment in self._attached:
-            attachment.tap.offer(data)
-        for event, facts in self._notices.take(self.stream.emulator.take_events()):
-            self.emit(event, facts)
-        if self._news is None:
-            loop = asyncio.get_running_loop()
-            self._news = loop.call_later(_NEWS_SECONDS, self._tell_output)
-
-    def _tell_output(self) -> None:
-        """One event for a burst of output."""
-        self._news = None
-        cursor = self.stream.cursor
-        self.emit("output", {"cursor": cursor, "bytes": cursor - self._told})
-        self._told = cursor
-        prompt = self.stream.transcript.pending.decode(errors="replace")
-        if looks_like_prompt(prompt) and not self.stream.transcript.alternate:
-            self.emit("prompt", {"cursor": cursor, "prompt": prompt.strip()})
-
-    async def attach(
+    def attach(
         self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
     ) -> AsyncIterator[bytes]:
         """Yield what a person sees, until the session ends or they leave."""
-        attachment = Attachment(self.stream.emulator, allowed=allowed, raw=raw)
-        if self.state is not State.RUNNING:
-            attachment.tap.end()
-        self._attached.add(attachment)
-        self.emit("attached", {"read_only": read_only, "attached": len(self._attached)})
-        try:
-            async for data in attachment.output(history=history):
-                yield data
-        finally:
-            self._attached.discard(attachment)
-            self.emit("detached", {"attached": len(self._attached)})
+        return self.audience.attach(read_only=read_only, history=history, allowed=allowed, raw=raw)
 
     def _answer(self, replies: bytes) -> None:
         if replies:
@@ -165,19 +140,17 @@ class Session:
         for _ in range(_LAST_BATCHES):
             if not self._take():
                 break
-        self.state = State.EXITED
         self.ending = ending
+        self._close_input(State.EXITED)
+        self.audience.end("exited", {"exit_code": ending.code, "signal": ending.signal})
+        self.stream.checkpoint()
+
+    def _close_input(self, state: State) -> None:
+        self.state = state
         self._writer.close()
         if self._watch is not None:
             self._watch.close()
         self._waits.ended()
-        for attachment in self._attached:
-            attachment.tap.end()
-        if self._news is not None:  # what was written before the end is told before it
-            self._news.cancel()
-            self._tell_output()
-        self.emit("exited", {"exit_code": ending.code, "signal": ending.signal})
-        self.stream.checkpoint()
 
     # -- input
 
@@ -198,13 +171,14 @@ class Session:
         self._waits.moved(self._mark)
         self._last_input = time.monotonic()
         cursor = self.stream.cursor
-        self.emit(
-            "input", {"by": dict(principal.acting.get()), "bytes": len(data), "cursor": cursor}
-        )
+        by = dict(principal.acting.get())
+        self.audience.emit("input", {"by": by, "bytes": len(data), "cursor": cursor})
         await self._writer.write(data)
         return cursor
 
     def _ended(self, consequence: str) -> SessionEnded:
+        if self.diagnosis is not None:
+            return SessionEnded(f"session {self.spec.name} is lost: {self.diagnosis}")
         ending = self.ending or Ending()
         how = "how is not known"
         if ending.status is not None:
@@ -374,6 +348,7 @@ class Session:
             state=self.state,
             ending=self.ending,
             cursor=self.stream.cursor,
+            diagnosis=self.diagnosis,
             quiet_ms=int((now - max(self._last_input, self._last_output)) * 1000),
         )
 
@@ -385,10 +360,7 @@ class Session:
         """Let go of the terminal and free everything; the files stay."""
         asyncio.get_running_loop().remove_reader(self._master)
         self._writer.close()
-        if self._news is not None:
-            self._news.cancel()
-        for attachment in self._attached:
-            attachment.tap.end()
+        self.audience.close()
         if self._watch is not None:
             self._watch.close()
         self._waits.ended()

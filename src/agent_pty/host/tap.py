@@ -31,7 +31,7 @@ class Tap:
 
     def offer(self, data: bytes) -> None:
         """Add bytes; too many at once mean that the reader has lagged."""
-        if self._lagged:
+        if self._lagged or not data:
             return
         if len(self._buffer) + len(data) > self._limit:
             self._buffer.clear()

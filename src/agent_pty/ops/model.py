@@ -202,6 +202,7 @@ class Described(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     cursor: int
     quiet_ms: int
+    diagnosis: str | None = None
 
 
 class HostReport(Struct, frozen=True, kw_only=True):

@@ -1,0 +1,79 @@
+"""Row LIF-09: what cannot be understood is one session's trouble."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from agent_pty.errors import SessionEnded
+from agent_pty.host.session import Session
+from agent_pty.host.stream import Stream, Taken
+from agent_pty.host.tree import Root
+from agent_pty.ops.model import Spec, State
+
+
+class Poisoned(Stream):
+    """A stream that meets bytes it cannot bear."""
+
+    def take(self, fd: int) -> Taken:
+        """Fail in the middle of a batch."""
+        super().take(fd)
+        raise RuntimeError("poison")
+
+
+def spec(name: str) -> Spec:
+    """Describe a session that is only a terminal."""
+    return Spec(
+        instance=name,
+        name=name,
+        argv=["none"],
+        workspace="/",
+        env_names=[],
+        rows=24,
+        cols=80,
+        started_at="",
+    )
+
+
+def session(kind: type[Stream], name: str, directory: Path) -> tuple[Session, int]:
+    """Open a session on a real terminal; the program's end of it is ours to write to."""
+    directory.mkdir()
+    master, slave = os.openpty()
+    stream = kind.create(str(directory), rows=24, cols=80, keep=1 << 20)
+    root = Root(pid=os.getpid(), birth=None, instance=name, terminal=None, keeper=None)
+    made = Session(spec(name), master=master, root=root, stream=stream)
+    made.start()
+    return made, slave
+
+
+def test_lif_09_a_failing_reader_is_one_sessions_trouble(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A session whose output cannot be understood is lost with a reason; its neighbour goes on.
+    """
+
+    async def story() -> None:
+        bad, bad_end = session(Poisoned, "bad", tmp_path / "bad")
+        good, good_end = session(Stream, "good", tmp_path / "good")
+
+        os.write(bad_end, b"boom\n")
+        with pytest.raises(SessionEnded, match="poison"):
+            await bad.wait(until=["never"], fail_on=[], patience=30, since=None)
+        os.write(good_end, b"still here\n")
+        seen = await good.wait(until=["still here"], fail_on=[], patience=30, since=None)
+
+        assert seen.matched == "still here"
+        assert bad.state is State.LOST
+        assert "poison" in (bad.describe().diagnosis or "")
+        assert "boom" in bad.read(since=None, tail=None, max_bytes=100, grep=None).text
+        for one, end in ((bad, bad_end), (good, good_end)):
+            one.close()
+            os.close(end)
+
+    asyncio.run(story())
+
+    assert "poison" in capfd.readouterr().err
