@@ -93,6 +93,7 @@ def test_lif_01_a_file_in_place_of_the_socket_is_not_removed(agent: Agent) -> No
     assert precious.read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_lif_03_of_two_servers_exactly_one_wins(agent: Agent) -> None:
     """
     Ten times two `serve` start at once: one listens, the other says why it does not.
@@ -314,6 +315,7 @@ def test_lif_08_an_exception_in_a_handler_is_one_clients_error(agent: Agent, whe
 # -- again and again
 
 
+@pytest.mark.slow
 def test_lif_10_twenty_restarts_leak_nothing(agent: Agent) -> None:
     """
     Around two sessions the daemon restarts twenty times: files, processes, descriptors are flat.

@@ -81,7 +81,7 @@ class Survey:
             signal=info["signal"],
             quiet_ms=info["quiet_ms"],
             host=info["host"],
-            attached=self._attached.get(info["instance"]),
+            attached=self._attached.get(info["instance"], info["attached"]),
             pid=info["pid"],
             cpu_percent=usage.cpu_percent if usage else None,
             memory_bytes=usage.memory_bytes if usage else None,

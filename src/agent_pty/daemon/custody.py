@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import sys
@@ -94,8 +95,8 @@ class Custody:
         """Take over what an earlier daemon left."""
         held = await self._keeping.connect()
         hosts: dict[str, int | None] = {**dict.fromkeys(self._sockets()), **held["hosts"]}
-        for name, pid in hosts.items():
-            await self._take_host(name, pid)
+        # At once: each that hangs costs its patience, and a client waits for us.
+        await asyncio.gather(*(self._take_host(name, pid) for name, pid in hosts.items()))
         await self.keeper_replaced()
         known = {record.spec.instance for record in self._registry.records}
         for instance, session in held["sessions"].items():

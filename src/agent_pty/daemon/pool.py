@@ -158,9 +158,14 @@ class Pool:
     async def dismiss(self, name: str) -> None:
         """End a host of one session when that session is gone."""
         link = self.get(name)
-        if name in self._private and link is not None:
-            self._private.discard(name)
-            self._links.pop(name)
+        if name not in self._private or link is None:
+            return
+        self._private.discard(name)
+        self._links.pop(name)
+        if not link.responsive:
+            self.destroy(link)
+            return
+        with contextlib.suppress(AgentPtyError):  # gone is what it was to be
             await link.control("leave")
 
     def destroy(self, link: HostLink) -> None:

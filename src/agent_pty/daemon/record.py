@@ -22,6 +22,7 @@ class Record:
     diagnosis: str | None = None
     cursor: int | None = None
     quiet_ms: int | None = None
+    attached: int = 0
     settled: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -40,6 +41,7 @@ class Record:
         self.diagnosis = described.diagnosis or self.diagnosis
         self.cursor = described.cursor
         self.quiet_ms = described.quiet_ms
+        self.attached = described.attached
 
     def info(self, layout: Layout, host_pid: int | None) -> SessionInfo:
         """Return the contract's metadata object, ours after it."""
@@ -68,5 +70,6 @@ class Record:
             title=self.spec.title,
             cursor=self.cursor,
             quiet_ms=self.quiet_ms,
+            attached=self.attached,
             diagnosis=self.diagnosis,
         )

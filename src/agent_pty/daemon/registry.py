@@ -287,7 +287,7 @@ class Registry:
         if self._records.get(record.name) is record:
             del self._records[record.name]
         link = self._pool.get(record.host)
-        if link is not None:
+        if link is not None and link.responsive:  # one that hangs would only be waited for
             with contextlib.suppress(AgentPtyError):
                 await link.control("forget", session=record.spec.instance)
         await self._release(record)

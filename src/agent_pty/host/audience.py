@@ -30,6 +30,11 @@ class Audience:
         self._told = stream.cursor
         self._ended = False
 
+    @property
+    def attached(self) -> int:
+        """How many people look on."""
+        return len(self._attached)
+
     def output(self, data: bytes) -> None:
         """Show what the program wrote."""
         for attachment in self._attached:

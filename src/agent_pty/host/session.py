@@ -348,6 +348,7 @@ class Session:
             state=self.state,
             ending=self.ending,
             cursor=self.stream.cursor,
+            attached=self.audience.attached,
             diagnosis=self.diagnosis,
             quiet_ms=int((now - max(self._last_input, self._last_output)) * 1000),
         )

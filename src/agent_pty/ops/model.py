@@ -202,6 +202,7 @@ class Described(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     cursor: int
     quiet_ms: int
+    attached: int = 0
     diagnosis: str | None = None
 
 
@@ -239,6 +240,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     title: str | None
     cursor: int | None
     quiet_ms: int | None
+    attached: int
     diagnosis: str | None
 
 
