@@ -8,7 +8,7 @@ AgentPtyError
 │   ├── UnknownSession
 │   ├── SessionExists
 │   ├── KeyReused
-│   └── GapError           the text asked for is no longer kept
+│   └── Usage              the command line is wrong
 ├── SpawnFailed            the program could not be started
 ├── SessionEnded           the program is gone; there is nothing to type into
 ├── WaitTimeout            the condition did not come true in time
@@ -44,11 +44,13 @@ class AgentPtyError(Exception):
 class CallerError(AgentPtyError):
     """The request is wrong; sending it again cannot help."""
 
-    code = "bad_request"
+    code = "caller_error"
 
 
 class BadRequest(CallerError, ValueError):
     """A field is missing, of the wrong type or out of range."""
+
+    code = "bad_request"
 
 
 class TooLarge(BadRequest):
@@ -90,10 +92,11 @@ class KeyReused(CallerError):
         super().__init__(f"key {key!r} was used before with other content; use a new key", key=key)
 
 
-class GapError(CallerError):
-    """The text asked for is older than what is kept."""
+class Usage(CallerError):
+    """The command line is wrong; nothing was asked."""
 
-    code = "gap"
+    code = "usage"
+    exit_status = 2
 
 
 class SpawnFailed(AgentPtyError):

@@ -161,7 +161,7 @@ def test_a_bad_duration_says_how_to_write_one(shared: Agent, text: str) -> None:
     """
     said = shared.cli("wait", "anyone", "--until", "x", f"--timeout={text}")
 
-    assert said.returncode == USAGE
+    assert said.returncode == 1
     assert said.stderr == (
         f'error: invalid timeout "{text}": write 500ms, 30s, 5m or plain seconds\n'
     )
@@ -194,7 +194,8 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     help_text = capsys.readouterr().out
     assert left.value.code == 0
     assert "--json" in help_text
-    assert COMMANDS[name].description.splitlines()[0] in help_text
+    assert COMMANDS[name].description.splitlines()[0] in " ".join(help_text.split())
+    assert max(map(len, help_text.partition("examples:\n")[0].splitlines())) <= 80
     assert f"agent-pty {name}" in help_text.partition("examples:\n")[2]
 
 
@@ -313,7 +314,7 @@ def test_bytes_that_are_no_text_are_refused(shared: Agent, words: list[str | byt
         check=False,
     )
 
-    assert said.returncode == USAGE
+    assert said.returncode == 1
     assert said.stderr == b"error: text, names and paths must be valid UTF-8\n"
 
 

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ from agent_pty.client.connection import Connection, connect
 from agent_pty.core.layout import Layout, layout
 from agent_pty.store import home
 
+WIDTH = 78
 Run = Callable[["Invocation"], int]
 
 
@@ -115,6 +117,6 @@ class HelpfulParser(argparse.ArgumentParser):
     def format_help(self) -> str:
         """Return the help page of one subcommand."""
         if self.command is not None:
-            self.description = self.command.description
+            self.description = textwrap.fill(self.command.description, WIDTH)
             self.epilog = "examples:\n" + "\n".join(f"  {line}" for line in self.command.examples)
         return super().format_help()

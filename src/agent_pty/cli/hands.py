@@ -8,7 +8,7 @@ import sys
 from agent_pty.cli.command import Command, Invocation, argument
 from agent_pty.cli.session import KEY, NAME, given_text
 from agent_pty.core.duration import seconds
-from agent_pty.errors import BadRequest
+from agent_pty.errors import Usage
 
 
 def _keys(call: Invocation) -> int:
@@ -64,7 +64,7 @@ def _drag(call: Invocation) -> int:
 def _cell(text: str) -> tuple[int, int]:
     row, comma, col = text.partition(",")
     if not (comma and row.isdigit() and col.isdigit()):
-        raise BadRequest(f"cell {text!r}: write ROW,COL counted from 0")
+        raise Usage(f"cell {text!r}: write ROW,COL counted from 0")
     return int(row), int(col)
 
 
@@ -74,9 +74,9 @@ def _batch(call: Invocation) -> int:
     try:
         steps = json.loads(source)
     except ValueError as error:
-        raise BadRequest(f"steps are no JSON: {error}") from error
+        raise Usage(f"steps are no JSON: {error}") from error
     if not isinstance(steps, list):
-        raise BadRequest('steps must be a JSON array: [{"op": "send", "text": "make"}, ...]')
+        raise Usage('steps must be a JSON array: [{"op": "send", "text": "make"}, ...]')
     done = call.ask("batch", id=o.name, steps=steps, key=o.key)
     return call.show(done, f"{len(done['results'])} step(s) done")
 

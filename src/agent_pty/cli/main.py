@@ -1,8 +1,8 @@
 """`agent-pty`: parse, run, say what went wrong in one line.
 
-Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has ended;
-6 the host was lost, so whether it acted is unknown; 7 a --fail-on condition came true;
-130 interrupted.
+Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has
+ended; 6 the host was lost, so whether it acted is unknown; 7 a --fail-on
+condition came true; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from collections.abc import Sequence
 
 from agent_pty import __version__
 from agent_pty.cli import doctor, hands, lifecycle, screen, session, stream, top
-from agent_pty.cli.command import Command, HelpfulParser, Invocation, pretty, write
-from agent_pty.errors import AgentPtyError, BadRequest
+from agent_pty.cli.command import WIDTH, Command, HelpfulParser, Invocation, pretty, write
+from agent_pty.errors import AgentPtyError
 
 COMMANDS: dict[str, Command] = {
     command.name: command
@@ -29,7 +30,6 @@ COMMANDS: dict[str, Command] = {
         *top.COMMANDS,
     )
 }
-_USAGE = 2
 _INTERRUPTED = 130
 
 
@@ -38,7 +38,12 @@ class _MainParser(HelpfulParser):
         """List every subcommand with its first sentence."""
         width = max(map(len, COMMANDS))
         lines = [
-            f"  {name:<{width}}  {command.description.splitlines()[0]}"
+            textwrap.fill(
+                command.description.splitlines()[0],
+                WIDTH,
+                initial_indent=f"  {name:<{width}}  ",
+                subsequent_indent=" " * (width + 4),
+            )
             for name, command in COMMANDS.items()
         ]
         return "\n".join(
@@ -91,8 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return COMMANDS[options.command].run(call)
     except AgentPtyError as error:
         _report(call, error)
-        local = isinstance(error, BadRequest) and not error.details
-        return _USAGE if local else error.exit_status
+        return error.exit_status
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_pty.cli.command import Command, Invocation, argument, pretty, write
 from agent_pty.cli.session import NAME, TOKENS, fitted_text
-from agent_pty.errors import BadRequest
+from agent_pty.errors import Usage
 
 
 def _screen(call: Invocation) -> int:
@@ -100,7 +100,7 @@ def _save(path: str, data: bytes) -> None:
         with open(path, "wb") as file:
             file.write(data)
     except OSError as error:
-        raise BadRequest(f"cannot write {path}: {error.strerror}") from error
+        raise Usage(f"cannot write {path}: {error.strerror}") from error
 
 
 COMMANDS: tuple[Command, ...] = (

@@ -10,7 +10,7 @@ from agent_pty.cli.command import Argument, Command, Invocation, argument, prett
 from agent_pty.core.budget import fitted
 from agent_pty.core.duration import seconds
 from agent_pty.core.layout import expanded
-from agent_pty.errors import BadRequest
+from agent_pty.errors import Usage
 
 _FAIL_ON = 7
 
@@ -51,7 +51,7 @@ def _new(call: Invocation) -> int:
 def _assignment(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise BadRequest(f"--env {text!r}: write NAME=VALUE")
+        raise Usage(f"--env {text!r}: write NAME=VALUE")
     return name, value
 
 
@@ -66,7 +66,7 @@ def _send(call: Invocation) -> int:
 def given_text(options: Any) -> str:
     """Return what to type: given, from a file, or from standard input."""
     if (options.text is None) == (options.file is None):
-        raise BadRequest("give the text, or --file FILE, or `-` to read standard input")
+        raise Usage("give the text, or --file FILE, or `-` to read standard input")
     if options.text == "-":
         return sys.stdin.buffer.read().decode(errors="surrogateescape")
     if options.file is None:
@@ -75,7 +75,7 @@ def given_text(options: Any) -> str:
         with open(options.file, encoding="utf-8") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadRequest(f"cannot read {options.file}: {error}") from error
+        raise Usage(f"cannot read {options.file}: {error}") from error
 
 
 def _read(call: Invocation) -> int:
@@ -106,6 +106,10 @@ def _show_page(call: Invocation, page: dict[str, Any]) -> None:
 def _wait(call: Invocation) -> int:
     o = call.options
     timeout = round(seconds(o.timeout, what="timeout") * 1000)
+    if o.any and o.all:
+        raise Usage("--any or --all, not both")
+    if o.since is not None and len(o.names) > 1:
+        raise Usage("--since is a cursor of one session: wait for one")
     common = {"until": o.until, "fail_on": o.fail_on, "timeout_ms": timeout}
     if len(o.names) > 1 or o.any or o.all:
         return _wait_many(call, {**common, "mode": "all" if o.all else "any"})

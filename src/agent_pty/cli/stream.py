@@ -9,7 +9,7 @@ from agent_pty.client.attach import Left, follow
 from agent_pty.client.terminal import size
 from agent_pty.core.chord import chord
 from agent_pty.core.duration import seconds
-from agent_pty.errors import BadRequest
+from agent_pty.errors import Usage
 
 _CHUNK = 1 << 16
 
@@ -51,7 +51,7 @@ def _follow_size(call: Invocation) -> None:
 def _control_byte(text: str) -> bytes:
     wanted = chord(text)
     if wanted.mods != {"ctrl"} or len(wanted.key) != 1 or not "@" <= wanted.key.upper() <= "_":
-        raise BadRequest(f"--detach-key {text!r}: use ctrl and one of a-z [ ] \\ ^ _")
+        raise Usage(f"--detach-key {text!r}: use ctrl and one of a-z [ ] \\ ^ _")
     return bytes([ord(wanted.key.upper()) & 0x1F])
 
 

@@ -8,7 +8,7 @@ import sys
 
 from agent_pty.cli.command import Command, Invocation, argument, pretty, write
 from agent_pty.client.terminal import raw_mode, size
-from agent_pty.errors import BadRequest
+from agent_pty.errors import Usage
 
 _COLUMNS = 80
 
@@ -19,7 +19,7 @@ def _top(call: Invocation) -> int:
         return _snapshot(call)
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
     if not (os.isatty(stdin) and os.isatty(stdout)):
-        raise BadRequest("top needs a terminal: use --once or --json")
+        raise Usage("top needs a terminal: use --once or --json")
     # An event loop costs every other command 30 ms.
     from agent_pty.cli import live  # noqa: PLC0415
 

@@ -61,9 +61,12 @@ class Connection:
         """Return the content of the answer, or raise the error it carries."""
         given = {name: value for name, value in fields.items() if value is not None}
         envelope = self.exchange({"op": op, **given})
-        if envelope["ok"]:
-            return envelope["data"].get("data")
-        raise error_in(envelope)
+        if not envelope["ok"]:
+            raise error_in(envelope)
+        data = envelope["data"].get("data")
+        if envelope.get("replayed") and isinstance(data, dict):
+            return {**data, "replayed": True}
+        return data
 
     def stream(self, op: str, **fields: Any) -> socket.socket:
         """Open a stream; the socket carries it, to be read and written from now on.

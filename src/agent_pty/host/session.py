@@ -254,7 +254,7 @@ class Session:
             async with asyncio.timeout(patience):
                 met = await waiting
         except ProgramEnded:
-            error = self._ended(f"it will not {_shown(until)}")
+            error = self._ended(f"{_shown(until)} can no longer come true")
             error.details["observation"] = self._observed(None)
             raise error from None
         except TimeoutError:

@@ -94,7 +94,8 @@ async def wait_many(registry: Registry, request: WaitMany) -> Outcomes:
     try:
         while waits:
             done, waits = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-            outcomes += [task.result() for task in done]
+            ended = [task.result() for task in done]
+            outcomes += sorted(ended, key=lambda outcome: request.ids.index(outcome.id))
             if _decided(request.mode, outcomes):
                 break
     finally:
