@@ -37,6 +37,12 @@ class Ground:
         return peer in self.wanted
 
 
+def in_turn(field: Sequence[Contestant], number: int) -> list[Contestant]:
+    """Return everybody, with another one first in each round: nobody always follows the same."""
+    first = number % len(field) if field else 0
+    return [*field[first:], *field[:first]]
+
+
 def say(text: str) -> None:
     """Tell how the run goes; the results are on standard output."""
     sys.stderr.write(f"bench: {text}\n")

@@ -21,6 +21,9 @@ def write(path: str, megabytes: int, *, colours: bool = False) -> str:
             if colours:
                 words = [f"\x1b[3{some.randrange(8)}m{word}\x1b[0m" for word in words]
             left -= file.write(f"{number:08d} {' '.join(words)}\n")
+        # Or the disk would still be busy with it while the first contestant is measured.
+        file.flush()
+        os.fsync(file.fileno())
     return path
 
 

@@ -6,7 +6,7 @@ import time
 from functools import partial
 
 from bench.contestant import Contestant
-from bench.ground import Ground, try_peer
+from bench.ground import Ground, in_turn, try_peer
 from bench.place import UP
 from bench.process import slay, tagged
 from bench.series import Result, Series
@@ -20,8 +20,8 @@ def run(ground: Ground) -> list[Result]:
     field = [ground.socket, *(peer for peer in ground.peers if peer.fell)]
     taken: dict[str, list[float]] = {one.name: [] for one in field}
     left = dict.fromkeys(taken, 0)
-    for _ in range(ground.pick(40, 3)):
-        for one in field:
+    for number in range(ground.pick(40, 3)):
+        for one in in_turn(field, number):
             tag = f"86400.{ground.place.number()}"
             seconds = try_peer(one.name, partial(_fell, one, _tree(tag)))
             left[one.name] += _clear(tag)

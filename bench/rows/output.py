@@ -7,14 +7,14 @@ from functools import partial
 
 from bench import pouring
 from bench.contestant import Contestant, Poured
-from bench.ground import Ground, say, try_peer
+from bench.ground import Ground, in_turn, say, try_peer
 from bench.series import Result, Series
 
 
 def run(ground: Ground) -> list[Result]:
     """Show a file in everybody's shell."""
     results: list[Result] = []
-    for megabytes, rounds in ground.pick(((10, 3), (50, 2)), ((10, 1),)):
+    for megabytes, rounds in ground.pick(((10, 3), (50, 3)), ((10, 1),)):
         path = os.path.join(ground.place.path, f"{megabytes}.txt")
         pouring.write(path, megabytes)
         results += _rows(ground, path, megabytes, rounds)
@@ -25,8 +25,8 @@ def run(ground: Ground) -> list[Result]:
 def _rows(ground: Ground, path: str, megabytes: int, rounds: int) -> list[Result]:
     field = [ground.socket, *(peer for peer in ground.peers if peer.pour)]
     poured: dict[str, list[Poured]] = {one.name: [] for one in field}
-    for _ in range(rounds):
-        for one in field:
+    for number in range(rounds):
+        for one in in_turn(field, number):
             say(f"{megabytes} MB through {one.name}")
             brought = try_peer(one.name, partial(_pour, one, path))
             if brought is not None:

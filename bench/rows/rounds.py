@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bench.contestant import Contestant
-from bench.ground import Ground, try_peer
+from bench.ground import Ground, in_turn, try_peer
 from bench.series import Result, Series
 
 
@@ -41,7 +41,9 @@ def run(row: Timed, ground: Ground) -> list[Result]:
     figures: dict[str, list[float]] = {one.name: [] for one in field}
     # The first round warms everybody up and does not count.
     for number in range(1 + ground.pick(row.full, row.quick)):
-        field = [one for one in field if _measure(one, row.key, figures, counts=number > 0)]
+        for one in in_turn(field, number):
+            if not _measure(one, row.key, figures, counts=number > 0):
+                field.remove(one)
     series = [Series(name=name, values=values) for name, values in figures.items() if values]
     return [Result(row=row.title, unit="s", ours=series[0], peers=series[1:])]
 
