@@ -95,10 +95,15 @@ class Tmux:
 
     def _pour(self, path: str) -> Poured:
         """Nothing keeps what has left the scrollback: there is no whole."""
+        name = self._place.name()
+        self.make(name, SHELL)
+        poll(lambda: self.look(name), PROMPT.rstrip())
         start = time.perf_counter()
-        self.type(self._shell, "clear; " + show(path))
-        poll(lambda: self.look(self._shell), END, patience=300)
-        return Poured(seen=time.perf_counter() - start, whole=None, exact=False)
+        self.type(name, show(path))
+        poll(lambda: self.look(name), END, patience=300)
+        taken = time.perf_counter() - start
+        self.call("kill-session", "-t", f"={name}")
+        return Poured(seen=taken, whole=None, exact=False)
 
     def _fell(self, command: str) -> float:
         name = self._place.name()

@@ -229,7 +229,7 @@ def test_must_hold_4_a_crowd_on_a_flood_costs_nobody_else(agent: Agent) -> None:
         before = pss(*ours)
 
         agent.ask("send", id="flood", text="yes flooding all the time")
-        eventually(lambda: readers.read > CROWD * MEGABYTE)
+        eventually(lambda: agent.info("flood")["cursor"] > CROWD * MEGABYTE)
         listed = agent.ask("list")
         run(agent, "other", "echo al''ive", "alive")
         grown = pss(*ours) - before

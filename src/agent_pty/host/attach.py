@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
 
 from agent_pty.core.safe import QUIET, Allowed, SafeOutput
 from agent_pty.emulator import Emulator
@@ -12,31 +14,63 @@ from agent_pty.host.tap import Tap
 _LIMIT = 128 * 1024
 _CLEAR = b"\x1b[H\x1b[2J"
 _ENTER_ALTERNATE = b"\x1b[?1049h"
+# Repaints for one person, and for all who look at one session, each second.
+_FRAMES_EACH = 20
+_FRAMES_ALL = 200
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class Attachment:
-    """One person's view. The session offers raw output to *tap*; `output` yields what is safe."""
+    """One person's view; what is for them waits in their tap."""
 
-    def __init__(self, emulator: Emulator, *, allowed: Allowed, raw: bool = False) -> None:
-        self.tap = Tap(limit=_LIMIT)
+    allowed: Allowed
+    raw: bool
+    tap: Tap = field(default_factory=lambda: Tap(limit=_LIMIT))
+
+
+class Gallery:
+    """All who are attached to one session. What is the same for several is made once."""
+
+    def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
-        self._allowed = allowed
-        self._raw = raw
-        self._filter = SafeOutput(allowed)
+        self._attached: set[Attachment] = set()
+        self._filters: dict[Allowed, SafeOutput] = {}
 
-    async def output(self, *, history: int) -> AsyncIterator[bytes]:
+    def __len__(self) -> int:
+        return len(self._attached)
+
+    def offer(self, data: bytes) -> None:
+        """Give everybody what the program wrote, except who has fallen behind anyway."""
+        safe: dict[Allowed, bytes] = {}
+        for one in self._attached:
+            if one.tap.lagged:
+                continue
+            if not one.raw and one.allowed not in safe:
+                known = self._filters.setdefault(one.allowed, SafeOutput(one.allowed))
+                safe[one.allowed] = known.feed(data)
+            one.tap.offer(data if one.raw else safe[one.allowed])
+        # A filter that missed a batch has lost its place.
+        self._filters = {flags: self._filters[flags] for flags in safe}
+
+    async def attach(self, one: Attachment, *, history: int) -> AsyncGenerator[bytes]:
         """Yield the past, at most *history* bytes of it, then the present as it comes."""
-        if history:
-            yield self._past(history)
-        while True:
-            piece = await self.tap.take()
-            if piece.end:
-                return
-            if piece.lagged:
-                self._filter = SafeOutput(self._allowed)
+        self._attached.add(one)
+        try:
+            if history:
+                yield self._past(history)
+            while not (piece := await one.tap.take()).end:
+                if not piece.lagged:
+                    yield piece.data
+                    continue
                 yield self._repaint()
-            else:
-                yield piece.data if self._raw else self._filter.feed(piece.data)
+                await asyncio.sleep(max(1 / _FRAMES_EACH, len(self) / _FRAMES_ALL))
+        finally:
+            self._attached.discard(one)
+
+    def end(self) -> None:
+        """Let everybody go."""
+        for one in self._attached:
+            one.tap.end()
 
     def _past(self, history: int) -> bytes:
         """Let the past scroll by, then paint the screen: both terminals then show the same."""

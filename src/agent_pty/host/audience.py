@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.safe import Allowed
-from agent_pty.host.attach import Attachment
+from agent_pty.host.attach import Attachment, Gallery
 from agent_pty.host.notices import Notices
 from agent_pty.host.stream import Stream
 
@@ -25,7 +26,7 @@ class Audience:
         self.emit: Emit = lambda _event, _facts: None
         self.notices = Notices()
         self._stream = stream
-        self._attached: set[Attachment] = set()
+        self._gallery = Gallery(stream.emulator)
         self._news: asyncio.TimerHandle | None = None
         self._told = stream.cursor
         self._ended = False
@@ -33,12 +34,11 @@ class Audience:
     @property
     def attached(self) -> int:
         """How many people look on."""
-        return len(self._attached)
+        return len(self._gallery)
 
     def output(self, data: bytes) -> None:
         """Show what the program wrote."""
-        for attachment in self._attached:
-            attachment.tap.offer(data)
+        self._gallery.offer(data)
         for event, facts in self.notices.take(self._stream.emulator.take_events()):
             self.emit(event, facts)
         if self._news is None:
@@ -59,23 +59,21 @@ class Audience:
         self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
     ) -> AsyncIterator[bytes]:
         """Yield what a person sees, until the session ends or they leave."""
-        attachment = Attachment(self._stream.emulator, allowed=allowed, raw=raw)
+        person = Attachment(allowed=allowed, raw=raw)
         if self._ended:
-            attachment.tap.end()
-        self._attached.add(attachment)
-        self.emit("attached", {"read_only": read_only, "attached": len(self._attached)})
+            person.tap.end()
+        self.emit("attached", {"read_only": read_only, "attached": self.attached + 1})
         try:
-            async for data in attachment.output(history=history):
-                yield data
+            async with contextlib.aclosing(self._gallery.attach(person, history=history)) as seen:
+                async for data in seen:
+                    yield data
         finally:
-            self._attached.discard(attachment)
-            self.emit("detached", {"attached": len(self._attached)})
+            self.emit("detached", {"attached": self.attached})
 
     def end(self, event: str, facts: dict[str, Any]) -> None:
         """Tell the end of the session, after what was written before it."""
         self._ended = True
-        for attachment in self._attached:
-            attachment.tap.end()
+        self._gallery.end()
         if self._news is not None:
             self._news.cancel()
             self._tell_output()
@@ -85,5 +83,4 @@ class Audience:
         """Let everybody go."""
         if self._news is not None:
             self._news.cancel()
-        for attachment in self._attached:
-            attachment.tap.end()
+        self._gallery.end()

@@ -29,6 +29,11 @@ class Tap:
         self._ended = False
         self._news = asyncio.Event()
 
+    @property
+    def lagged(self) -> bool:
+        """Whether the reader has lost something and was not told yet."""
+        return self._lagged
+
     def offer(self, data: bytes) -> None:
         """Add bytes; too many at once mean that the reader has lagged."""
         if self._lagged or not data:
