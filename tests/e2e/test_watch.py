@@ -225,7 +225,7 @@ def test_must_hold_4_a_crowd_on_a_flood_costs_nobody_else(agent: Agent) -> None:
         stopped = stack.enter_context(stream(agent, "attach", id="flood", history_bytes=0))
         crowd = [stack.enter_context(stream(agent, "attach", id="flood")) for _ in range(CROWD)]
         crowd += [stack.enter_context(stream(agent, "watch")) for _ in range(CROWD)]
-        readers = stack.enter_context(Crowd(crowd))
+        stack.enter_context(Crowd(crowd))
         before = pss(*ours)
 
         agent.ask("send", id="flood", text="yes flooding all the time")
