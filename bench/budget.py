@@ -64,6 +64,7 @@ def _share(result: Result) -> float:
 RULES = (
     _below("send + screen, open", "send + screen over an open socket, p50 in ms", 1, _p50_ms),
     _below("screen, open", "screen of a quiet session, open socket, p50 in ms", 1, _p50_ms),
+    _below("screen, back to back", "... asked again at once, p50 in ms", 1, _p50_ms),
     _below("wait wake-up, open", "output to wait answered, p50 in ms", 5, _p50_ms),
     _below("wake-up, 200 active", "... with 200 active sessions, p50 in ms", 5, _p50_ms),
     _below("wake-up, 200 active", "... with 200 active sessions, p99 in ms", 50, _p99_ms),

@@ -41,8 +41,9 @@ ENTRIES = {
 }
 ABSENT = {
     "libtmux-mcp": "a pre-release that takes a minute to install",
-    "tuistory": "brings native binaries from npm",
-    "tui-use, interminai": "not found by these names in PyPI or npm",
+    "tuistory": "from npm; not tried, its dependencies look native",
+    "tui-use": "not found by this name in PyPI or npm",
+    "interminai": "not found by this name in PyPI",
 }
 
 

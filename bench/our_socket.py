@@ -38,6 +38,7 @@ class OurSocket:
             "new_guessed": lambda: self._new("prompt"),
             "trip_open": self._trip,
             "screen_open": lambda: timed(lambda: self._ask("screen", id=self._shell)),
+            "screen_burst": lambda: timed(lambda: self._ask("screen", id=self._shell)),
             "send_screen": self._send_screen,
             "wake_open": lambda: wake(self._connection, self._clock, self._place.number()),
         }

@@ -28,6 +28,7 @@ TIMED = (
     Timed(key="trip_open", title="round trip, open", full=200, quick=10),
     Timed(key="screen_cli", title="screen, CLI", full=40, quick=5),
     Timed(key="screen_open", title="screen, open", full=400, quick=40),
+    Timed(key="screen_burst", title="screen, back to back", full=400, quick=40),
     Timed(key="send_screen", title="send + screen, open", full=400, quick=40),
     Timed(key="wake_cli", title="wait wake-up, CLI", full=40, quick=5),
     Timed(key="wake_open", title="wait wake-up, open", full=150, quick=8),
