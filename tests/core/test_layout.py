@@ -115,7 +115,7 @@ def test_no_two_things_are_in_the_same_place() -> None:
     paths = [
         where.run,
         where.log,
-        where.index,
+        where.session_index,
         where.daemon_lock,
         where.keeper_lock,
         where.start_lock,

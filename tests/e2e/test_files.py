@@ -218,7 +218,7 @@ def test_fs_06_a_damaged_index_is_kept_aside_and_made_anew(agent: Agent, damage:
     """
     agent.new("survivor", "/bin/cat")
     agent.cli("stop", "--keep")
-    index = Path(agent.layout.index)
+    index = Path(agent.layout.session_index)
     whole = index.read_text()
     planted = {"empty": "", "half": whole[: len(whole) // 2], "nonsense": "\0\xff"}[damage]
     index.write_text(planted)

@@ -438,7 +438,7 @@ def _indexed(agent: Agent) -> dict[str, Any]:
 
     def index() -> dict[str, Any]:
         with contextlib.suppress(FileNotFoundError):
-            found: list[dict[str, Any]] = json.loads(Path(agent.layout.index).read_text())
+            found: list[dict[str, Any]] = json.loads(Path(agent.layout.session_index).read_text())
             return found[0] if found else {}
         return {}
 

@@ -189,7 +189,7 @@ def test_lif_04_the_index_is_saved(agent: Agent) -> None:
 
     slay(agent.pid_of("daemon"), by=signal.SIGTERM)
 
-    index = json.loads(Path(agent.layout.index).read_text())
+    index = json.loads(Path(agent.layout.session_index).read_text())
     assert [one["id"] for one in index] == ["remembered"]
 
 

@@ -85,7 +85,9 @@ def test_signals_are_as_at_login() -> None:
             signal.signal(number, handler)
 
     masks = dict(line.split(":\t") for line in text.splitlines() if line.startswith("Sig"))
-    assert {masks["SigBlk"], masks["SigIgn"], masks["SigCgt"]} == {"0" * 16}
+    # The C library keeps two signals (32, 33) for itself and lets nobody change them.
+    ours = sum(1 << (number - 1) for number in signal.valid_signals())
+    assert [int(masks[name], 16) & ours for name in ("SigBlk", "SigIgn", "SigCgt")] == [0, 0, 0]
 
 
 def test_a_program_leads_its_own_session() -> None:

@@ -8,8 +8,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_pty.client.connection import Connection, connect
 from agent_pty.core.layout import Layout, layout
@@ -19,16 +18,14 @@ WIDTH = 78
 Run = Callable[["Invocation"], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Argument:
+class Argument(NamedTuple):
     """One argument, as `argparse` wants it."""
 
     names: Sequence[str]
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """One subcommand. Its help is the docstring of *op*'s request unless *text* is given."""
 
     name: str

@@ -8,28 +8,56 @@ condition came true; 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from agent_pty import __version__
-from agent_pty.cli import doctor, hands, lifecycle, screen, session, stream, top
 from agent_pty.cli.command import WIDTH, Command, HelpfulParser, Invocation, pretty, write
 from agent_pty.errors import AgentPtyError
 
-COMMANDS: dict[str, Command] = {
-    command.name: command
-    for command in (
-        *lifecycle.COMMANDS,
-        *doctor.COMMANDS,
-        *session.COMMANDS,
-        *screen.COMMANDS,
-        *hands.COMMANDS,
-        *stream.COMMANDS,
-        *top.COMMANDS,
-    )
+# Which module has a command. A call imports that one and no other: agents start us at every step.
+_MODULES = {
+    "lifecycle": ("serve", "status", "stop", "restart"),
+    "doctor": ("doctor",),
+    "session": (
+        "new",
+        "send",
+        "read",
+        "wait",
+        "list",
+        "kill",
+        "interrupt",
+        "signal",
+        "resize",
+        "rename",
+    ),
+    "screen": ("screen",),
+    "hands": ("keys", "paste", "type", "click", "wheel", "drag", "batch"),
+    "stream": ("attach", "watch"),
+    "top": ("top",),
 }
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+class _Commands(Mapping[str, Command]):
+    """Every command by name, imported when it is looked at."""
+
+    def __getitem__(self, name: str) -> Command:
+        module = importlib.import_module(f"agent_pty.cli.{_HOME[name]}")
+        found: Command = next(one for one in module.COMMANDS if one.name == name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOME)
+
+    def __len__(self) -> int:
+        return len(_HOME)
+
+
+COMMANDS = _Commands()
 _INTERRUPTED = 130
 
 
@@ -67,15 +95,27 @@ class _MainParser(HelpfulParser):
         )
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser; help texts are read only when shown."""
+def _named(words: Sequence[str]) -> Sequence[str]:
+    """Return the command that *words* name, or all if that is not plain."""
+    rest = iter(words)
+    for word in rest:
+        if word == "--socket":
+            next(rest, None)
+        elif not word.startswith("-"):
+            return [word] if word in COMMANDS else list(COMMANDS)
+    return list(COMMANDS)
+
+
+def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Build the parser for these commands; help texts are read only when shown."""
     main_parser = _MainParser(prog="agent-pty", allow_abbrev=False)
     main_parser.add_argument("--socket", dest="global_socket", metavar="PATH")
     main_parser.add_argument("--version", action="version", version=f"agent-pty {__version__}")
     commands = main_parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, parser_class=HelpfulParser
     )
-    for name, command in COMMANDS.items():
+    for name in names:
+        command = COMMANDS[name]
         one = commands.add_parser(
             name, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
@@ -90,7 +130,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status."""
-    options = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    options = parser(_named(words)).parse_args(words)
     call = Invocation(options)
     try:
         return COMMANDS[options.command].run(call)

@@ -7,7 +7,6 @@ import json
 import socket
 from typing import Any, Self
 
-from agent_pty.client.start import start_daemon
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, BadRequest, DaemonUnreachable, from_wire
 
@@ -118,5 +117,7 @@ def connect(layout: Layout, *, start: bool = True, patience: float | None = None
     except DaemonUnreachable:
         if not start:
             raise
+    from agent_pty.client.start import start_daemon  # noqa: PLC0415  rarely needed, 4 ms
+
     start_daemon(layout)
     return Connection(layout.socket, patience=patience)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import enum
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 HEADER = struct.Struct(">IBI")
 # Far above what any op may ask or answer (8 MiB, 256 KiB pages): a frame beyond it is garbage.
@@ -31,8 +31,7 @@ class Kind(enum.IntEnum):
     END = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(NamedTuple):
     """One message; *number* is the request it belongs to, 0 if to none."""
 
     kind: Kind

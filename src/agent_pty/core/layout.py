@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_pty.errors import DaemonError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(NamedTuple):  # every client call makes one, and dataclasses take 12 ms to import
     """The files of one home. One home has one daemon, one keeper and a few hosts."""
 
     home: str
@@ -32,7 +31,7 @@ class Layout:
         return f"{self.home}/format"
 
     @property
-    def index(self) -> str:
+    def session_index(self) -> str:
         """The session index of the seed, `sessions.json`."""
         return f"{self.log_dir}/sessions.json"
 

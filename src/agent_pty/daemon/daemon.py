@@ -48,7 +48,7 @@ class Daemon:
         self._registry = Registry(layout, self._keeping, self._pool)
         self._custody = Custody(layout, self._keeping, self._pool, self._registry)
         self._ledger = Ledger(layout.key_ledger)
-        self._index = Index(layout.index)
+        self._index = Index(layout.session_index)
 
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
