@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import time
 from dataclasses import dataclass
 
 import msgspec
@@ -21,7 +22,10 @@ from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
 from agent_pty.store.textlog import Marks, TextLog
 
 # PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
-_READS = 8
+_MOST_READS = 16
+_LEAST_READS = 4
+# One batch keeps the neighbours waiting no longer than this, or the next one is smaller.
+_BATCH_SECONDS = 0.0025
 _LEAST_ROOM = 4096
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 _VERSION = 1
@@ -60,6 +64,7 @@ class Stream:
         self.log = log
         self._checkpoint_raw = 0
         self._resizes = 0
+        self._reads = _MOST_READS
         self._shown = 0
         self._cursors_moved = False
 
@@ -139,8 +144,9 @@ class Stream:
 
     def take(self, fd: int) -> Taken:
         """Read what the terminal has, a bounded batch, and understand it."""
+        begun = time.monotonic()
         room = self._ring.room()
-        count, still_open = _drain(fd, room)
+        count, still_open = _drain(fd, room, self._reads)
         if not count:
             return Taken(count=0, open=still_open)
         start = self._ring.written
@@ -149,7 +155,15 @@ class Stream:
         replies = self._understand(data)
         if self._cursors_moved or self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
             self.checkpoint()
+        self._pace(time.monotonic() - begun)
         return Taken(count=count, open=still_open, data=data, replies=replies)
+
+    def _pace(self, took: float) -> None:
+        """Choose the next batch's size: what costs more per byte is taken in smaller bites."""
+        if took > _BATCH_SECONDS:
+            self._reads = max(_LEAST_READS, self._reads // 2)
+        elif took < _BATCH_SECONDS / 2:
+            self._reads = min(_MOST_READS, self._reads * 2)
 
     def acknowledge(self) -> None:
         """Note that the replies to all that was taken are on their way."""
@@ -203,10 +217,10 @@ class Stream:
         self._ring.close()
 
 
-def _drain(fd: int, room: memoryview) -> tuple[int, bool]:
+def _drain(fd: int, room: memoryview, reads: int) -> tuple[int, bool]:
     """Read until the terminal is empty, the room full or the batch long enough."""
     count = 0
-    for _ in range(_READS):
+    for _ in range(reads):
         try:
             got = os.readv(fd, [room[count:]])
         except BlockingIOError:
