@@ -20,7 +20,7 @@ _LONGEST: Final = 200
 _DEBUGGER = r"\((?:[A-Za-z]{0,12}db(?:\+\+)?|dlv|rr|Cmd)\)"
 _PYTHON = r">>>|In \[\d++\]:"
 # oh-my-zsh "robbyrussell" has no sign at the end; its two blanks tell it from a bullet.
-_ARROW = r"➜ {2}[^\s:]++(?: git:\([^()]*+\))?+(?: ✗)?+|➜(?!\s*\S)"
+_ARROW = r"➜ {2}[^\s:]++(?: git:\([^()]*+\))?(?: ✗)?|➜(?!\s*\S)"
 _BARE = r"(?P<bare>(?:\([^()]{1,40}\) )?[$%#]|[\u276fλ»]++)"
 _BEFORE = r"(?:\([^()]{1,40}\) |\[[^\[\]]{1,40}\] |\d\d:\d\d(?::\d\d)? )*"
 

@@ -150,9 +150,9 @@ def _url_places(line: str) -> Iterator[tuple[int, int]]:
 # A token starts where no token is under way, or a long one would be tried at each of its letters.
 # The capital behind dashes is a compiler's option glued to its folder: `-I/usr/include`.
 _PATH_TOKEN = re.compile(
-    r"(?<![\w./@+~-])(?:-++(?:[A-Z](?=[./~]))?+)?+"
-    r"(?P<name>(?:~(?=/))?+(?=[\w@+-]*+[./])[\w./@+-]++)"
-    r"(?P<place>(?::\d++(?![\w/])(?::\d++(?![\w/]))?+)?+)"
+    r"(?<![\w./@+~-])(?:-++(?:[A-Z](?=[./~]))?)?"
+    r"(?P<name>(?:~(?=/))?(?=[\w@+-]*+[./])[\w./@+-]++)"
+    r"(?P<place>(?::\d++(?![\w/])(?::\d++(?![\w/]))?)?)"
 )
 _EXTENSION = re.compile(
     r"\.(?:bash|c|cc|cfg|clj|conf|cpp|cs|css|csv|cxx|diff|ex|exs|go|h|hpp|hs|html|ini|ipynb|java|js"
