@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import json
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
 
@@ -96,7 +95,7 @@ class HostLink(asyncio.Protocol):
         number = next(self._numbers) if number is None else number
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
-        body = json.dumps(header).encode() + b"\n" + payload
+        body = msgspec.json.encode(header) + b"\n" + payload
         self._transport.write(encoded(Frame(kind=Kind.REQUEST, number=number, body=body)))
         self._keep_beating()
         try:

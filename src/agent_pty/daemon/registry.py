@@ -227,16 +227,20 @@ class Registry:
         return await link.stream(_header(record, by), payload)
 
     async def _link(self, record: Record) -> HostLink:
-        try:
-            async with asyncio.timeout(_MOVE_SECONDS):
-                await record.settled.wait()
-        except TimeoutError:
-            raise HostLost(f"session {record.name} has no host yet; ask again") from None
+        if not record.settled.is_set():  # the rule is that it is, and a timer has its price
+            await self._settled(record)
         link = self._pool.get(record.host)
         if link is None:
             why = record.diagnosis or "its host was lost"
             raise HostLost(f"session {record.name} is lost: {why}", id=record.name)
         return link
+
+    async def _settled(self, record: Record) -> None:
+        try:
+            async with asyncio.timeout(_MOVE_SECONDS):
+                await record.settled.wait()
+        except TimeoutError:
+            raise HostLost(f"session {record.name} has no host yet; ask again") from None
 
     # -- ending
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator
 from typing import Any, cast
+
+import msgspec
 
 from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
 from agent_pty.host.host import Host
@@ -62,7 +63,7 @@ class HostProtocol(asyncio.Protocol):
 
     async def _answer(self, frame: Frame) -> None:
         line, _, payload = frame.body.partition(b"\n")
-        header = json.loads(line)
+        header = msgspec.json.decode(line)
         if "stream" in header:
             await self._stream(frame.number, header, payload)
             return
