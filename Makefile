@@ -32,7 +32,7 @@ clean: ## remove what make created
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The stamp is written last, so an interrupted setup is taken up again.
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml src/agent_pty/cli/k
 	@set -e; if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
 		python=$$(sh scripts/system-packages --for setup); \
 		echo "setup: $(VENV) with $$python"; \

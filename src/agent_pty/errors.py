@@ -8,10 +8,14 @@ AgentPtyError
 │   ├── UnknownSession
 │   ├── SessionExists
 │   ├── KeyReused
+│   ├── UnknownCell
 │   └── Usage              the command line is wrong
 ├── SpawnFailed            the program could not be started
 ├── SessionEnded           the program is gone; there is nothing to type into
 ├── WaitTimeout            the condition did not come true in time
+├── CellActive             one cell at a time, and one is running
+├── NotReady               the program is not at a prompt
+├── InterruptFailed        the program does not stop
 ├── Busy                   a limit of this machine or of ours is reached
 ├── HostLost               the host went away; what it was doing is unknown
 │   └── HostUnresponsive   the host is there but does not answer
@@ -92,6 +96,12 @@ class KeyReused(CallerError):
         super().__init__(f"key {key!r} was used before with other content; use a new key", key=key)
 
 
+class UnknownCell(CallerError, LookupError):
+    """No cell of this session has this id, or its result was collected already."""
+
+    code = "unknown_cell"
+
+
 class Usage(CallerError):
     """The command line is wrong; nothing was asked."""
 
@@ -117,6 +127,27 @@ class WaitTimeout(AgentPtyError, TimeoutError):
 
     code = "timeout"
     exit_status = 4
+
+
+class CellActive(AgentPtyError):
+    """A cell is running in this session; nothing was typed."""
+
+    code = "active_cell"
+
+    def __init__(self, cell: str) -> None:
+        super().__init__(f"active cell '{cell}'", cell_id=cell)
+
+
+class NotReady(AgentPtyError):
+    """The program in the session is not at a prompt; nothing was typed."""
+
+    code = "not_ready"
+
+
+class InterruptFailed(AgentPtyError):
+    """The program did not stop, whatever was tried."""
+
+    code = "interrupt_failed"
 
 
 class Busy(AgentPtyError):

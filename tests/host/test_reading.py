@@ -39,7 +39,7 @@ class Program:
 def program(*, keep: int = ALL) -> Iterator[Program]:
     """Give a program whose output is recorded in files of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        writer = Program(Stream.create(directory, rows=24, cols=80, keep=keep))
+        writer = Program(Stream.create(directory, rows=24, cols=80, keep=keep, nonce="5eed"))
         yield writer
         writer.close()
 

@@ -42,7 +42,7 @@ def session(kind: type[Stream], name: str, directory: Path) -> tuple[Session, in
     """Open a session on a real terminal; the program's end of it is ours to write to."""
     directory.mkdir()
     master, slave = os.openpty()
-    stream = kind.create(str(directory), rows=24, cols=80, keep=1 << 20)
+    stream = kind.create(str(directory), rows=24, cols=80, keep=1 << 20, nonce="5eed")
     root = Root(pid=os.getpid(), birth=None, instance=name, terminal=None, keeper=None)
     made = Session(spec(name), master=master, root=root, stream=stream)
     made.start()

@@ -79,13 +79,17 @@ class Bus:
             if watcher.wants(event):
                 watcher.offer(event)
 
-    async def watch(self, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
-        """Yield events until the watcher leaves."""
+    async def watch(
+        self, name: str | None, kinds: Sequence[str] | None, *, announce: bool = False
+    ) -> AsyncIterator[bytes]:
+        """Yield events until the watcher leaves; *announce* when none is missed any more."""
         watcher = Watcher(name, kinds)
         self._watchers.add(watcher)
         try:
             if len(self._watchers) == 1:
                 await self._on_watched(True)
+            if announce:
+                yield b'{"event":"watching"}\n'
             async for line in watcher.lines():
                 yield line
         finally:

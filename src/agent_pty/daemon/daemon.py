@@ -9,6 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import AsyncIterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from agent_pty import __version__, ops
@@ -19,6 +20,7 @@ from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeping import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.registry import Registry
+from agent_pty.daemon.speech import Ops, Talk, talk
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending
@@ -48,6 +50,8 @@ class Daemon:
         self._registry = Registry(layout, self._keeping, self._pool)
         self._custody = Custody(layout, self._keeping, self._pool, self._registry)
         self._ledger = Ledger(layout.key_ledger)
+        # Who opens a stream, for the words that act in their name.
+        self._speaking: ContextVar[Caller] = ContextVar("speaking")
         self._index = Index(layout.session_index)
 
     async def start(self) -> None:
@@ -81,11 +85,7 @@ class Daemon:
             if op.where == "session":
                 return await self._forward(op, head, payload, by)
             if op.stream:
-                if head.id is not None:
-                    self._registry.find(head.id)  # a stream that has begun can refuse nothing
-                return Streaming(
-                    head=success(op, None), chunks=op.handler(self, decode(op, payload))
-                )
+                return self._open(op, head, payload, caller)
             return await self._answer(op, payload)
         except AgentPtyError as error:
             return failure(error)
@@ -104,6 +104,16 @@ class Daemon:
         if not stream.opened:
             return stream.head
         return Streaming(head=stream.head, chunks=stream.chunks(), give=stream.give)
+
+    def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
+        """Open a stream of the daemon's own."""
+        if head.id is not None:
+            self._registry.find(head.id)  # a stream that has begun can refuse nothing
+        self._speaking.set(caller)
+        opened = op.handler(self, decode(op, payload))
+        if isinstance(opened, Talk):
+            return Streaming(head=success(op, None), chunks=opened.chunks(), give=opened.give)
+        return Streaming(head=success(op, None), chunks=opened)
 
     async def _answer(self, op: Op, payload: bytes) -> bytes:
         request = decode(op, payload)
@@ -157,6 +167,21 @@ class Daemon:
         if name is not None:
             self._registry.find(name)
         return self._bus.watch(name, kinds)
+
+    def speak(
+        self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str
+    ) -> Talk:
+        """Speak a command line of `k` or `km`, for whoever asks just now."""
+        caller = self._speaking.get()
+
+        async def answer(payload: bytes) -> bytes:
+            answered = await self.handle(payload, caller)
+            assert isinstance(answered, bytes)  # noqa: S101  words ask for no stream
+            return answered
+
+        ops = Ops(answer, lambda name: self._bus.watch(name, None, announce=True))
+        who = f"{parent}@k:{caller.pid}"
+        return talk(ops, program=program, argv=argv, cwd=cwd, session=session, who=who)
 
     async def _watched(self, on: bool) -> None:  # noqa: FBT001  a callback with one meaning
         await self._pool.watch(on=on)

@@ -29,6 +29,8 @@ from agent_pty.errors import (
     UnknownSession,
 )
 from agent_pty.host import tree
+from agent_pty.host.integration import integrate
+from agent_pty.host.integration.injected import Injected
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import (
     Described,
@@ -93,14 +95,19 @@ class Registry:
         cols: int,
         title: str | None,
         isolate: bool,
+        marks: bool = True,
+        frame: str | None = None,
     ) -> SessionInfo:
         """Start a program; if any step fails, nothing of it is left."""
         name = self._reserve(name)
         try:
+            argv = [argv[0] or default_shell(), *argv[1:]]
+            nonce = secrets.token_hex(8)
+            program, injected = integrate(argv, env, nonce, wanted=marks)
             spec = Spec(
                 instance=secrets.token_hex(8),
                 name=name,
-                argv=[argv[0] or default_shell(), *argv[1:]],
+                argv=argv,
                 workspace=_directory(cwd),
                 env_names=sorted(env),
                 rows=rows,
@@ -108,10 +115,13 @@ class Registry:
                 started_at=_now(),
                 title=title,
                 isolate=isolate,
+                nonce=nonce,
+                program=program,
+                frame=frame,
             )
             self._unborn[spec.instance] = None
             try:
-                record = await self._start(spec, env)
+                record = await self._start(spec, injected)
             finally:
                 early = self._unborn.pop(spec.instance)
         finally:
@@ -130,15 +140,15 @@ class Registry:
         self._reserved.add(name)
         return name
 
-    async def _start(self, spec: Spec, env: Mapping[str, str]) -> Record:
+    async def _start(self, spec: Spec, injected: Injected) -> Record:
         host = await self._host_for(spec)
         marks = {"AGENT_PTY_SESSION": spec.name, tree.MARK: spec.instance}
         try:
             started = await self._keeping.spawn(
                 spec.instance,
-                argv=spec.argv,
+                argv=injected.argv,
                 cwd=spec.workspace,
-                env={**env, **marks},
+                env={**injected.env, **marks},
                 rows=spec.rows,
                 cols=spec.cols,
             )

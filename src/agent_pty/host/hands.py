@@ -36,6 +36,11 @@ class Hands:
         self._turn = turn
         self._give = give
 
+    @property
+    def bracketed(self) -> bool:
+        """Whether the program wants to be told what is a paste."""
+        return bool(self._emulator.modes()["bracketed_paste"])
+
     async def type(self, text: str, *, enter: bool) -> int:
         """Type text; several lines are one paste, bracketed if the program asked for that."""
         async with self._turn:
@@ -49,7 +54,7 @@ class Hands:
         async with self._turn:
             data = self._emulator.encode_paste(text.encode()) + b"\r" * enter
             cursor = await self._give(data, typed=text.splitlines(), entered=enter)
-            return cursor, bool(self._emulator.modes()["bracketed_paste"])
+            return cursor, self.bracketed
 
     async def press(self, data: bytes) -> int:
         """Write bytes as they are."""

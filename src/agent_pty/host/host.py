@@ -110,7 +110,12 @@ class Host:
             session.end(_ending(body["ended"]))
 
     def _stream(self, directory: str, spec: Spec) -> tuple[Stream, bytes]:
-        size = {"rows": spec.rows, "cols": spec.cols, "keep": _TEXT_KEPT}
+        size: dict[str, Any] = {
+            "rows": spec.rows,
+            "cols": spec.cols,
+            "keep": _TEXT_KEPT,
+            "nonce": spec.nonce,
+        }
         if os.path.exists(f"{directory}/raw"):
             try:
                 return Stream.recover(directory, **size)

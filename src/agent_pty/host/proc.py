@@ -69,6 +69,22 @@ def open_files(pid: int) -> set[str]:
     return paths
 
 
+def directory(pid: int) -> str | None:
+    """Return the working directory of a process; None if that is not to be seen."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+
+
+def executable(pid: int) -> str | None:
+    """Return the file a process runs; None if that is not to be seen."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
 def _command(pid: int) -> str:
     try:
         process = psutil.Process(pid)

@@ -39,7 +39,7 @@ def page(stream: Stream, *, since: int | None, limit: int, whole_lines: bool = F
     data = excerpt.text
     if excerpt.place + len(data) >= log.committed and len(data) < limit:
         data += pending[max(0, excerpt.place - log.committed) :]
-    data = _whole_characters(data[:limit])
+    data = whole_characters(data[:limit])
     end = log.committed + len(pending)
     if whole_lines and excerpt.place + len(data) < end and b"\n" in data:
         data = data[: data.rindex(b"\n") + 1]
@@ -87,7 +87,7 @@ def _cursor(stream: Stream, place: int) -> int:
     return stream.log.cursor(place - beyond) + beyond
 
 
-def _whole_characters(data: bytes) -> bytes:
+def whole_characters(data: bytes) -> bytes:
     """Cut a half character off the end; the next page begins with it."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     decoder.decode(data)

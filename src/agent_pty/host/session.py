@@ -17,10 +17,12 @@ from agent_pty.core.find import Place
 from agent_pty.core.safe import Allowed
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
-from agent_pty.host import principal, proc, reading, tree, tty
+from agent_pty.host import principal, proc, reading, seat, tree, tty
 from agent_pty.host.audience import Audience
+from agent_pty.host.desk import desk_of
 from agent_pty.host.end import EndWatch
 from agent_pty.host.eyes import Eyes
+from agent_pty.host.front import Front
 from agent_pty.host.hands import Hands
 from agent_pty.host.pattern import compiled
 from agent_pty.host.sight import Mark
@@ -65,6 +67,8 @@ class Session:
         self.audience = Audience(stream)
         self._eyes = Eyes(stream.emulator, self.audience.notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
+        self._front = Front(program=spec.program, look=self._seat)
+        self.desk, self._cells = desk_of(self, self._front, stream.directory, spec.frame)
         self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
@@ -75,6 +79,7 @@ class Session:
         os.set_blocking(self._master, False)
         if owed:
             self._answer(owed)
+        self._cells.output(self.stream.take_marks())  # those of a host before us
         self._watch = EndWatch(self.root.pid, self.root.birth, self._program_gone)
         asyncio.get_running_loop().add_reader(self._master, self._readable)
 
@@ -82,6 +87,11 @@ class Session:
     def master(self) -> int:
         """The terminal, for custody."""
         return self._master
+
+    @property
+    def cursor(self) -> int:
+        """Where text goes on: what is written from now on is read from here."""
+        return self.stream.cursor
 
     # -- output
 
@@ -97,6 +107,7 @@ class Session:
         self.diagnosis = f"its output could not be understood: {type(error).__name__}: {error}"
         asyncio.get_running_loop().remove_reader(self._master)
         self._close_input(State.LOST)
+        self._cells.ended(Ending())
         self.audience.end("lost", {"diagnosis": self.diagnosis})
 
     def _take(self) -> bool:
@@ -105,6 +116,7 @@ class Session:
         if taken.count:
             self._answer(taken.replies)
             self._last_output = time.monotonic()
+            self._cells.output(self.stream.take_marks())
             self._waits.output()
             self.audience.output(taken.data)
         if not taken.open:
@@ -142,6 +154,7 @@ class Session:
                 break
         self.ending = ending
         self._close_input(State.EXITED)
+        self._cells.ended(ending)
         self.audience.end("exited", {"exit_code": ending.code, "signal": ending.signal})
         self.stream.checkpoint()
 
@@ -169,6 +182,7 @@ class Session:
             screen=self.stream.emulator.text().split("\n"),
         )
         self._waits.moved(self._mark)
+        self._cells.touched(entered=entered)
         self._last_input = time.monotonic()
         cursor = self.stream.cursor
         by = dict(principal.acting.get())
@@ -213,6 +227,13 @@ class Session:
         if group is None or group == self.root.pid:
             return None
         return proc.entry(group)
+
+    def _seat(self) -> seat.Look:
+        return seat.look(self._master, self.root, self.stream)
+
+    def cwd(self) -> str | None:
+        """Return where the program in front is."""
+        return proc.directory(tty.foreground(self._master) or self.root.pid)
 
     def read(
         self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
@@ -362,6 +383,7 @@ class Session:
         asyncio.get_running_loop().remove_reader(self._master)
         self._writer.close()
         self.audience.close()
+        self._cells.close()
         if self._watch is not None:
             self._watch.close()
         self._waits.ended()

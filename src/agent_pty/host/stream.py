@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from agent_pty.core.mark import Mark, MarkScanner, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
 from agent_pty.errors import Busy
@@ -28,7 +29,7 @@ _LEAST_READS = 4
 _BATCH_SECONDS = 0.0025
 _LEAST_ROOM = 4096
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
-_VERSION = 1
+_VERSION = 2
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
@@ -39,6 +40,19 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     emulator: bytes
     transcript: bytes
     marks: Marks
+    scanner: tuple[bytes, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A mark of the shell integration, and where in the text it stood.
+
+    *line* is the unfinished line before it as it was then; what comes later may rewrite it.
+    """
+
+    mark: Mark
+    place: int
+    line: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +69,19 @@ class Stream:
     """One terminal's past and present."""
 
     def __init__(
-        self, directory: str, ring: Ring, emulator: Emulator, transcript: Transcript, log: TextLog
+        self,
+        directory: str,
+        ring: Ring,
+        emulator: Emulator,
+        transcript: Transcript,
+        log: TextLog,
+        *,
+        nonce: str,
     ) -> None:
-        self._directory = directory
+        self.directory = directory
         self._ring = ring
+        self._scanner = MarkScanner(nonce)
+        self._marked: list[Marked] = []
         self.emulator = emulator
         self.transcript = transcript
         self.log = log
@@ -69,7 +92,7 @@ class Stream:
         self._cursors_moved = False
 
     @classmethod
-    def create(cls, directory: str, *, rows: int, cols: int, keep: int) -> Stream:
+    def create(cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str) -> Stream:
         """Begin with an empty screen in an empty *directory*."""
         return cls(
             directory,
@@ -77,10 +100,13 @@ class Stream:
             Emulator(rows=rows, cols=cols),
             Transcript(cols=cols),
             TextLog(directory, keep=keep),
+            nonce=nonce,
         )
 
     @classmethod
-    def recover(cls, directory: str, *, rows: int, cols: int, keep: int) -> tuple[Stream, bytes]:
+    def recover(
+        cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
+    ) -> tuple[Stream, bytes]:
         """Go on where a dead host stopped; also return the replies it still owed the program."""
         ring = Ring(f"{directory}/raw", create=False)
         ring.recover()
@@ -92,7 +118,9 @@ class Stream:
             log = TextLog(directory, keep=keep, marks=found.marks)
             screen = Emulator.restore(found.emulator)
             transcript = Transcript.restore(found.transcript)
-        stream = cls(directory, ring, screen, transcript, log)
+        stream = cls(directory, ring, screen, transcript, log, nonce=nonce)
+        if found is not None:
+            stream._scanner.resume(found.scanner)
         return stream, stream._replay(found.raw if found else 0)
 
     def _replay(self, start: int) -> bytes:
@@ -171,11 +199,20 @@ class Stream:
 
     def _understand(self, data: bytes) -> bytes:
         self.emulator.feed(data)
-        line = self.log.committed
-        self.log.append(self.transcript.feed(data))
-        if self._shown:
-            self._follow_shown(line)
+        for piece, mark in pieces(data, self._scanner.feed(data)):
+            line = self.log.committed
+            self.log.append(self.transcript.feed(piece))
+            if self._shown:
+                self._follow_shown(line)
+            if mark is not None:
+                here = Marked(mark=mark, place=self.log.committed, line=self.transcript.pending)
+                self._marked.append(here)
         return self.emulator.take_replies()
+
+    def take_marks(self) -> list[Marked]:
+        """Return the marks that came since the last call, in order."""
+        marked, self._marked = self._marked, []
+        return marked
 
     def _follow_shown(self, line: int) -> None:
         if self.transcript.superseded:
@@ -203,9 +240,10 @@ class Stream:
                 emulator=self.emulator.snapshot(),
                 transcript=self.transcript.state(),
                 marks=self.log.marks(),
+                scanner=self._scanner.state,
             )
             atomic.replace(
-                _checkpoint_path(self._directory), msgspec.msgpack.encode(saved), durable=False
+                _checkpoint_path(self.directory), msgspec.msgpack.encode(saved), durable=False
             )
         except (OSError, Busy):  # Busy: within an escape sequence of more than a megabyte
             return

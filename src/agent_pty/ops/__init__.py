@@ -6,6 +6,8 @@ from agent_pty.errors import UnknownOp
 from agent_pty.ops import (
     attach,
     batch,
+    cell,
+    execute,
     keys,
     lifecycle,
     mouse,
@@ -18,6 +20,7 @@ from agent_pty.ops import (
     signal,
     wait,
     watch,
+    words,
 )
 from agent_pty.ops.op import Op
 
@@ -32,6 +35,16 @@ TABLE: dict[str, Op] = {
         mouse.WHEEL,
         mouse.DRAG,
         batch.OP,
+        execute.OP,
+        cell.RUN,
+        cell.FIRE,
+        cell.POLL,
+        cell.PEEK,
+        cell.OUTPUT,
+        cell.READY,
+        cell.FACT,
+        cell.NOTIFY,
+        cell.HISTORY,
         screen.SCREEN,
         screen.CHANGES,
         screen.FIND,
@@ -41,6 +54,7 @@ TABLE: dict[str, Op] = {
         wait.MANY,
         attach.OP,
         watch.OP,
+        words.OP,
         registry.LIST,
         registry.KILL,
         registry.RENAME,

@@ -7,7 +7,9 @@ from typing import Any, Literal, Protocol
 
 from agent_pty.core.chord import Chord
 from agent_pty.core.find import Place
+from agent_pty.core.history import Entry
 from agent_pty.core.safe import Allowed
+from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
 from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen, SessionInfo
 
 Button = Literal["left", "middle", "right"]
@@ -42,12 +44,56 @@ class Hands(Protocol):
         """Press at one cell, let go at another."""
 
 
+class Desk(Protocol):
+    """Where code is run, one cell at a time."""
+
+    async def ready(self, patience: float) -> None:
+        """Return once the program is at its prompt."""
+
+    async def run(
+        self, code: str, *, limit: float | None, patience: float, spill: bool
+    ) -> CellReport:
+        """Run code until it ends, waits for a person or has taken longer than *limit*."""
+
+    async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
+        """Start code."""
+
+    async def poll(self, cell_id: str | None, *, spill: bool) -> CellReport:
+        """Collect a result."""
+
+    async def peek(self, cell_id: str | None, *, spill: bool) -> CellReport:
+        """Look at a cell."""
+
+    def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
+        """Return part of a cell's output."""
+
+    def fact(self, cell_id: str) -> CellFact:
+        """Return the last that is known of a cell."""
+
+    async def interrupt(self) -> CellReport | None:
+        """Stop the running cell, or press Ctrl-C if there is none."""
+
+    def note(self, message: str, who: str) -> None:
+        """Leave a note."""
+
+    def history(self, lines: int) -> list[Entry]:
+        """Return the last lines with the events between them."""
+
+
 class Session(Protocol):
     """A live session, as its own handlers see it."""
 
     @property
     def hands(self) -> Hands:
         """The input side."""
+
+    @property
+    def desk(self) -> Desk:
+        """The cells."""
+
+    @property
+    def cursor(self) -> int:
+        """Where text goes on."""
 
     async def perform(self, payload: bytes) -> bytes:
         """Send another request down the same road; return its envelope."""
@@ -100,6 +146,8 @@ class Registry(Protocol):
         cols: int,
         title: str | None,
         isolate: bool,
+        marks: bool,
+        frame: str | None,
     ) -> SessionInfo:
         """Start a program in a new session."""
 
@@ -117,6 +165,11 @@ class Registry(Protocol):
 
     def watch(self, *, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
         """Yield the events of one session, or of all."""
+
+    def speak(
+        self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str
+    ) -> Any:
+        """Speak a command line of `k` or `km`; the daemon knows how to pass it on."""
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Let the session's host answer a request."""

@@ -190,6 +190,11 @@ class Spec(Struct, frozen=True, kw_only=True):
     started_at: str
     title: str | None = None
     isolate: bool = False
+    # Shell integration: the secret in its marks, the program that sends them, and how the end
+    # of a command is told if the caller said so (`exact:...`, `hook:...`, `repeat`).
+    nonce: str = ""
+    program: str | None = None
+    frame: str | None = None
 
 
 class Described(Struct, frozen=True, kw_only=True):

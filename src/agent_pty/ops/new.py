@@ -14,6 +14,13 @@ MOST_ROWS = 1000
 MOST_COLS = 1000
 Rows = Annotated[int, Meta(ge=1, le=MOST_ROWS, description="height in rows")]
 Cols = Annotated[int, Meta(ge=1, le=MOST_COLS, description="width in columns")]
+Frame = Annotated[
+    str,
+    Meta(
+        pattern="^(exact:|hook:/|repeat$)",
+        description="how ends are told: exact:PROMPT, hook:/PATH, repeat; default: a ladder",
+    ),
+]
 _LARGEST_ENV = 1024 * 1024
 
 
@@ -31,6 +38,8 @@ class New(Mutation, frozen=True, kw_only=True):
     )
     title: Annotated[str | None, Meta(description="a label for people")] = None
     isolate: Annotated[bool, Meta(description="give it a host process of its own")] = False
+    marks: Annotated[bool, Meta(description="let shells and REPLs mark where commands end")] = True
+    frame: Frame | None = None
     backend: Annotated[Literal["pty", "tmux"], Meta(description="what holds the terminal")] = "pty"
 
 
@@ -58,6 +67,8 @@ async def new(registry: Registry, request: New) -> Created:
         cols=request.cols,
         title=request.title,
         isolate=request.isolate,
+        marks=request.marks,
+        frame=request.frame,
     )
     return Created(id=info.id, instance=info.instance, pid=info.pid)
 

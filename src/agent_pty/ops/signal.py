@@ -9,14 +9,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from agent_pty.errors import BadRequest
+from agent_pty.ops.cell_model import CellReport
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
-_CTRL_C = b"\x03"
-
 
 class Interrupt(Mutation, frozen=True, kw_only=True):
-    """Press Ctrl-C in a session."""
+    """Press Ctrl-C in a session; a running cell that ignores it is ended by signals."""
 
     id: Annotated[str, Meta(description="session to interrupt")]
 
@@ -32,9 +31,10 @@ class Signal(Mutation, frozen=True, kw_only=True):
 
 
 class Interrupted(Struct, frozen=True, kw_only=True):
-    """Pressed; what it causes can be read from *cursor* on."""
+    """Pressed; what it causes can be read from *cursor* on. *cell* is the one that was stopped."""
 
     cursor: int
+    cell: CellReport | None = None
 
 
 class Signalled(Struct, frozen=True, kw_only=True):
@@ -46,7 +46,8 @@ class Signalled(Struct, frozen=True, kw_only=True):
 
 async def interrupt(session: Session, _request: Interrupt) -> Interrupted:
     """Go through the terminal, so that a program in raw mode gets the key, as by hand."""
-    return Interrupted(cursor=await session.hands.press(_CTRL_C))
+    cursor = session.cursor
+    return Interrupted(cursor=cursor, cell=await session.desk.interrupt())
 
 
 async def signal(session: Session, request: Signal) -> Signalled:

@@ -1,0 +1,28 @@
+"""The past of a session as lines: what was written, and what happened to cells in between."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line: of *kind* `text`, or an event of a cell (its id) or a note (its message)."""
+
+    kind: str
+    text: str
+    who: str = ""
+
+
+def told(text: str, start: int, events: Sequence[tuple[int, Entry]]) -> list[Entry]:
+    """Return the lines of *text*, which begins at place *start*, with *events* at their places."""
+    due = [event for event in events if event[0] >= start]
+    entries: list[Entry] = []
+    place = start
+    for line in text.split("\n"):
+        while due and due[0][0] <= place:
+            entries.append(due.pop(0)[1])
+        entries.append(Entry(kind="text", text=line))
+        place += len(line.encode()) + 1
+    return entries + [entry for _, entry in due]

@@ -1,0 +1,87 @@
+"""Step three of the completion ladder: what the terminal's state says, when no mark does.
+
+Whoever owns the keyboard and is blocked reading it waits for something. What for, its line
+tells: a prompt is the end of a command, anything else a question to a person.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+from agent_pty.core.prompt import looks_like_prompt
+
+# A prompt of fewer characters may end any line.
+_TELLING: Final = 2
+
+
+class Verdict(enum.Enum):
+    """What the program in front is doing."""
+
+    BUSY = "busy"
+    PROMPT = "prompt"
+    INPUT = "input"
+    SECRET = "secret"  # noqa: S105  the word, not one
+    SCREEN = "screen"  # a full-screen program that waits for keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seat:
+    """Who sits at the keyboard and how the terminal is set, at one moment.
+
+    *reading* is whether somebody is blocked reading the terminal, *own* whether that is the
+    session's program itself.
+    """
+
+    reading: bool
+    own: bool
+    line_mode: bool
+    echo: bool
+    alternate: bool
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of the program before: its prompt, and whether it marks the end of commands.
+
+    *running* is set between the mark that a command runs and the one that it ended, *replaced*
+    when the program has become another one (`exec`).
+    """
+
+    prompt: str | None = None
+    marks: bool = False
+    running: bool = False
+    replaced: bool = False
+
+
+def judge(seat: Seat, known: Known) -> Verdict:
+    """Say what the program in front is doing."""
+    if not seat.reading:
+        return Verdict.BUSY
+    if seat.alternate:
+        return Verdict.SCREEN
+    if _may_be_prompt(seat, known) and _is_prompt(seat, known):
+        return Verdict.PROMPT
+    return Verdict.SECRET if seat.line_mode and not seat.echo else Verdict.INPUT
+
+
+def _may_be_prompt(seat: Seat, known: Known) -> bool:
+    """A program that marks its prompts would have marked this one, unless it has become another.
+
+    A shell that replaced itself by its own kind (`exec bash`) has no marks any more and looks the
+    same; but it edits the line, which its `read` does not do.
+    """
+    if not known.marks or not seat.own or known.replaced:
+        return True
+    return known.running and not seat.line_mode
+
+
+def _is_prompt(seat: Seat, known: Known) -> bool:
+    shown = seat.line.rstrip()
+    before = (known.prompt or "").rstrip()
+    # Output without a line end stands before the prompt on the same line.
+    if len(before) >= _TELLING and shown.endswith(before):
+        return True
+    return shown == before != "" or looks_like_prompt(shown)

@@ -1,0 +1,38 @@
+"""How to leave a full-screen program that was started by mistake."""
+
+from __future__ import annotations
+
+_KEYS = {
+    "vim": "escape : q ! enter",
+    "vi": "escape : q ! enter",
+    "nvim": "escape : q ! enter",
+    "view": "escape : q ! enter",
+    "less": "q",
+    "more": "q",
+    "man": "q",
+    "most": "q",
+    "top": "q",
+    "htop": "q",
+    "btop": "q",
+    "tig": "q",
+    "nano": "ctrl-x n",
+    "pico": "ctrl-x n",
+    "emacs": "ctrl-x ctrl-c",
+    "mc": "f10",
+    "screen": "ctrl-a d",
+    "tmux: client": "ctrl-b d",
+}
+
+
+def how_to_leave(program: str) -> str:
+    """Return one line for whoever did not expect *program*, with the keys that end it.
+
+    >>> how_to_leave("less")
+    'less has the whole screen; leave it with keys: q'
+    """
+    name = program or "the program"
+    base = program.split(".", maxsplit=1)[0]
+    keys = _KEYS.get(program) or _KEYS.get(base)
+    if keys is None:
+        return f"{name} has the whole screen; try keys: q, escape or ctrl-c, or interrupt it"
+    return f"{name} has the whole screen; leave it with keys: {keys}"

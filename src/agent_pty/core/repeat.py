@@ -1,0 +1,34 @@
+"""The repeat mode of the original: five Enters behind the code, five prompts behind its output."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ENTERS: Final = 5
+
+
+def before_prompts(text: str, prompt: str) -> str | None:
+    """Return what stands before the prompts at the end of *text*; None if there are too few.
+
+    *prompt* is the one before the code. Between prompts there is a line end, or nothing but a
+    blank where the terminal echoed the Enters before the program ran (dash). Without a prompt,
+    five equal lines have to do.
+    """
+    mark = prompt.rstrip()
+    if not mark:
+        return _before_equal_lines(text)
+    rest, count = text.rstrip(), 0
+    while rest.endswith(mark):
+        rest = rest[: -len(mark)].rstrip(" \n")
+        count += 1
+    if count < ENTERS:
+        return None
+    return text[: len(rest)]
+
+
+def _before_equal_lines(text: str) -> str | None:
+    lines = text.split("\n")
+    last = lines[-ENTERS:]
+    if len(last) < ENTERS or len(set(last)) > 1:
+        return None
+    return "\n".join(lines[:-ENTERS])

@@ -1,0 +1,116 @@
+"""One cell: what was typed, where its output is, how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from msgspec import Struct
+
+from agent_pty.host.reading import whole_characters
+from agent_pty.ops.cell_model import Frame, OutputPage, Status
+from agent_pty.store.textlog import TextLog
+
+INLINE = 64 * 1024
+_HALF = INLINE // 2
+
+
+class Output(Struct, frozen=True, kw_only=True):
+    """Where a cell's output is: a stretch of the transcript, then bytes of the line after it."""
+
+    start: int
+    end: int
+    tail: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return max(0, self.end - self.start) + len(self.tail)
+
+    def read(self, log: TextLog, since: int, limit: int) -> OutputPage:
+        """Return up to *limit* bytes from *since* on, cut between characters."""
+        begin = max(self.start + since, min(log.first, self.end))
+        stretch = min(limit, self.end - begin)
+        data = log.read(begin, stretch).text if stretch > 0 else b""
+        behind = begin + len(data) - self.end  # where in the tail to go on
+        if behind >= 0:
+            data += self.tail[behind : behind + limit - len(data)]
+        used = begin - self.start + len(data)
+        whole = whole_characters(data) if used < self.size else data
+        used -= len(data) - len(whole)
+        return OutputPage(
+            text=whole.decode(errors="replace"),
+            next=used,
+            more=used < self.size,
+            lost=begin - self.start - since if since < self.size else 0,
+        )
+
+    def inline(self, log: TextLog) -> tuple[str, bool]:
+        """Return all of it, or its beginning and end and that something is missing."""
+        if self.size <= INLINE:
+            return self.read(log, 0, INLINE).text, False
+        head = self.read(log, 0, _HALF)
+        tail = self.read(log, self.size - _HALF, _HALF).text.lstrip("\ufffd")
+        missing = self.size - _HALF - head.next
+        return f"{head.text}\n[... {missing} bytes left out ...]\n{tail}", True
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """How a cell ended."""
+
+    cell_id: str
+    status: Status
+    output: Output
+    frame: Frame | None
+    exit_code: int | None = None
+    error: str | None = None
+    cwd: str | None = None
+    duration_ms: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Cell:
+    """A cell that has, or had, the session; *turn* is set whenever something about it changes."""
+
+    id: str
+    fired: bool
+    frame: str
+    typed: int = -1  # where the transcript was when the code was typed; -1: not yet
+    lines: list[str] = field(default_factory=list)
+    echoed: bool = True
+    output_from: int | None = None  # the place of the mark that output begins
+    prompt: str = ""  # what stood on the line before the code
+    reader: int | None = None  # who read it
+    incomplete: bool = False  # the last mark was a continuation prompt
+    nudged: bool = False
+    began: float = field(default_factory=time.monotonic)
+    waiting_for: Literal["input", "secret"] | None = None
+    hint: str | None = None
+    timed_out: bool = False
+    told: int = 0
+    interrupted: bool = False
+    result: Result | None = None
+    turn: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Return once *done*; the caller bounds the time."""
+        while not done():
+            self.turn.clear()
+            await self.turn.wait()
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is something to tell: it ended, or waits for a person."""
+        return self.result is not None or self.waiting_for is not None
+
+    @property
+    def status(self) -> Status:
+        """What a poll says."""
+        if self.result is not None:
+            return self.result.status
+        if self.timed_out:
+            return Status.TIMEOUT
+        return Status.WAITING if self.waiting_for is not None else Status.RUNNING

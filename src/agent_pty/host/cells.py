@@ -1,0 +1,318 @@
+"""The cells of one session: one at a time, taken before anything is typed, kept until collected."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import signal
+import time
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+import msgspec
+
+from agent_pty.core.ladder import Verdict
+from agent_pty.core.leave import how_to_leave
+from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
+from agent_pty.host.cell import Cell, Result
+from agent_pty.host.frames import INCOMPLETE, Frame, Ladder, frame_of
+from agent_pty.host.front import Front
+from agent_pty.host.probe import Probe
+from agent_pty.host.results import Results
+from agent_pty.host.seat import Look, Sitter
+from agent_pty.host.sheet import Sheet
+from agent_pty.host.stream import Marked
+from agent_pty.host.terminal import Terminal
+from agent_pty.host.typist import Typist
+from agent_pty.ops.cell_model import Status
+from agent_pty.ops.model import Ending
+
+_CTRL_C = b"\x03"
+# What is tried to stop a program, and how long it gets after each: None is Ctrl-C.
+_STRIKES = ((None, 0.6), (None, 0.6), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
+# A question is one when it stood still for this many looks: programs draw, then read.
+_SURE = 4
+# Integrated programs say themselves when they are ready; if they do not by then, looks decide.
+_MARKS_LATE = 1.0
+_CONTINUATION = "..."
+
+
+class Cells:
+    """Runs code in the program of one terminal; *frame* is how ends are told if nobody says."""
+
+    def __init__(
+        self, terminal: Terminal, front: Front, typist: Typist, results: Results, *, frame: str
+    ) -> None:
+        self.results = results
+        self.active: Cell | None = None
+        self._terminal = terminal
+        self._front = front
+        self._typist = typist
+        self._frame = frame
+        self._sheet: Sheet | None = None
+        self._end: Frame | None = None
+        self._probe = Probe(self._look)
+        self._born = time.monotonic()
+        self._before: Sitter | None = None
+        self._verdict: Verdict | None = None
+        self._same = 0
+        self._readers = 0
+        self._gone: Ending | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # -- beginning
+
+    async def run(self, code: str, *, limit: float | None, patience: float) -> Cell:
+        """Run code; return when it ended, waits for a person or took longer than *limit*."""
+        cell = await self._begin(code, fired=False, patience=patience)
+        try:
+            async with asyncio.timeout_at(None if limit is None else cell.began + limit):
+                await cell.until(lambda: cell.settled)
+        except TimeoutError:
+            self._expire(cell)
+        except asyncio.CancelledError:
+            self._abandon(cell)
+            raise
+        return cell
+
+    async def fire(self, code: str, *, limit: float | None, patience: float) -> Cell:
+        """Start code and return at once."""
+        cell = await self._begin(code, fired=True, patience=patience)
+        if limit is not None:
+            asyncio.get_running_loop().call_later(max(0.0, limit), self._expire, cell)
+        return cell
+
+    async def _begin(self, code: str, *, fired: bool, patience: float) -> Cell:
+        self._check_alive()
+        if self.active is not None:
+            raise CellActive(self.active.id)
+        cell = self.active = Cell(id=secrets.token_hex(6), fired=fired, frame=self._frame)
+        try:
+            await self.ready(patience)
+            await self._type(cell, code)
+        except BaseException:
+            if self.active is cell:
+                self._let_go()
+            raise
+        self._probe.soon()
+        return cell
+
+    async def _type(self, cell: Cell, code: str) -> None:
+        stream = self._terminal.stream
+        marked, look = self._front.ready == "marks", self._front.look()
+        cell.prompt = look.seat.line
+        cell.echoed = look.seat.echo or not look.seat.line_mode
+        cell.began = time.monotonic()
+        cell.typed = stream.log.committed + len(stream.transcript.pending)
+        self._sheet = Sheet(cell, stream)
+        self._end = frame_of(self._sheet)
+        cell.reader = look.sitter.pid if look.sitter is not None else None
+        self._before, self._verdict, self._same = look.sitter, None, 0
+        self._front.typed()
+        self._tell(cell, "fired")
+        marked = marked and isinstance(self._end, Ladder)
+        cell.lines = await self._typist.type(code, marked=marked, frame=cell.frame)
+
+    async def ready(self, patience: float) -> None:
+        """Return once a command can be typed; raise why it cannot."""
+        self._readers += 1
+        try:
+            async with asyncio.timeout(patience):
+                while self._front.ready is None:
+                    self._check_alive()
+                    self._front.changed.clear()
+                    self._probe.soon()
+                    await self._front.changed.wait()
+        except TimeoutError:
+            raise NotReady(self._why_not()) from None
+        finally:
+            self._readers -= 1
+        self._check_alive()
+
+    def _check_alive(self) -> None:
+        if self._gone is not None:
+            raise SessionEnded(
+                "the session has ended: nothing can run in it",
+                exit_code=self._gone.code,
+                signal=self._gone.signal,
+            )
+
+    def _why_not(self) -> str:
+        look = self._front.look()
+        does = "waits for input" if look.seat.reading else "is running"
+        return f"not at a prompt: {look.name or 'the program'} {does}"
+
+    # -- what happens
+
+    def output(self, marks: Sequence[Marked]) -> None:
+        """Take what the program wrote."""
+        for marked in marks:
+            self._front.mark(marked)
+        if self._end is not None and self.active is not None:
+            if marks:
+                self.active.incomplete = marks[-1].mark.kind == "P"
+            self._finish_if(self._end.output(marks))
+        if self.active is not None or self._readers:
+            self._probe.soon()
+
+    def touched(self, *, entered: bool) -> None:
+        """Somebody typed: what was judged before is old, and after Enter there is no prompt."""
+        if entered:
+            self._front.typed()
+        if self.active is not None and self.active.typed >= 0:
+            self.active.waiting_for = self.active.hint = None
+            self._before, self._same = self._front.look().sitter, 0
+            self._probe.soon()
+
+    def _look(self) -> None:
+        """Look at the terminal's state, for who waits for a prompt and for the running cell."""
+        look = self._front.look()
+        verdict = self._front.judge(look, self.active.prompt if self.active is not None else None)
+        self._same = self._same + 1 if verdict is self._verdict else 0
+        self._verdict = verdict
+        if self._readers:
+            self._judge_readiness(verdict)
+        if self._end is not None and self._stirred(look):
+            self._finish_if(self._end.looked(verdict, look, self._same))
+        if self._end is not None and self.active is not None and self._stirred(look):
+            self._judge_waiting(self.active, verdict, look)
+        if self.active is not None or self._readers:
+            self._probe.again()
+
+    def _judge_readiness(self, verdict: Verdict) -> None:
+        """Without marks, whoever reads can be typed into; with marks it says so itself."""
+        late = time.monotonic() - self._born > _MARKS_LATE
+        unmarked = not self._front.marks and (self._front.program is None or late)
+        asks = verdict in (Verdict.INPUT, Verdict.SECRET) and self._same >= _SURE
+        if unmarked and asks:
+            self._front.accept()
+
+    def _stirred(self, look: Look) -> bool:
+        """Whether the reader has done anything since the code was typed; if not, it will."""
+        return look.sitter is None or look.sitter != self._before
+
+    def _judge_waiting(self, cell: Cell, verdict: Verdict, look: Look) -> None:
+        if verdict is Verdict.BUSY:
+            cell.waiting_for = cell.hint = None
+            return
+        if self._same < _SURE or cell.waiting_for is not None:
+            return
+        if look.seat.line.rstrip() == _CONTINUATION and not cell.nudged:
+            # Python asks whether a block goes on: a person would press Enter, once.
+            cell.nudged = True
+            self._soon(self._terminal.hands.press(b"\r"))
+            return
+        cell.waiting_for = "secret" if verdict is Verdict.SECRET else "input"
+        cell.hint = how_to_leave(look.name) if verdict is Verdict.SCREEN else None
+        self._tell(cell, "waiting", **{"for": cell.waiting_for})
+        cell.turn.set()
+
+    # -- ending
+
+    def _finish_if(self, result: Result | None) -> None:
+        cell = self.active
+        if result is None or cell is None:
+            return
+        self._finish(cell, result)
+        if result.error == INCOMPLETE:  # the shell still asks for the rest
+            self._soon(self._terminal.hands.press(_CTRL_C))
+
+    def _finish(self, cell: Cell, result: Result) -> None:
+        self._let_go()
+        if cell.interrupted:
+            result = msgspec.structs.replace(result, status=Status.ERROR, error="interrupted")
+        took = int((time.monotonic() - cell.began) * 1000)
+        result = msgspec.structs.replace(result, cwd=self._terminal.cwd(), duration_ms=took)
+        cell.waiting_for = cell.hint = None
+        self.results.add(cell, result)
+        self._tell(cell, _event_of(result))
+        cell.turn.set()
+
+    def _let_go(self) -> None:
+        """The session is free for the next cell."""
+        if self._end is not None:
+            self._end.close()
+        self.active, self._sheet, self._end = None, None, None
+
+    def _expire(self, cell: Cell) -> None:
+        if cell.result is None and not cell.timed_out:
+            cell.timed_out = True
+            self._tell(cell, "timeout")
+            cell.turn.set()
+
+    def ended(self, ending: Ending) -> None:
+        """The program is gone, and with it what it was doing."""
+        self._gone = ending
+        self._probe.stop()
+        cell, sheet = self.active, self._sheet
+        if cell is not None and sheet is not None:
+            self._finish(cell, sheet.failed("exited", code=ending.status))
+        self._front.changed.set()
+
+    # -- stopping
+
+    async def interrupt(self) -> Cell | None:
+        """Stop the running cell, ever less politely; without one, press Ctrl-C."""
+        cell = self.active
+        if cell is None or cell.typed < 0:
+            await self._terminal.hands.press(_CTRL_C)
+            return None
+        cell.interrupted = True
+        for number, patience in _STRIKES:
+            await self._strike(number)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(patience):
+                    await cell.until(lambda: cell.result is not None)
+            if cell.result is not None:
+                return cell
+        cell.interrupted = False
+        raise InterruptFailed(
+            f"cell {cell.id} does not stop: end the session with kill", cell_id=cell.id
+        )
+
+    async def _strike(self, number: int | None) -> None:
+        with contextlib.suppress(SessionEnded):
+            if number is None:
+                await self._terminal.hands.press(_CTRL_C)
+                self._probe.soon()
+            elif not self._front.look().seat.own:  # its end would be the session's
+                self._terminal.signal(number, everyone=False)
+
+    def _abandon(self, cell: Cell) -> None:
+        """Nobody waits for the cell any more: stop it, so that the session is free again."""
+        if cell.result is None:
+            self._soon(self.interrupt())
+
+    def _soon(self, work: Awaitable[Any]) -> None:
+        async def quietly() -> None:
+            with contextlib.suppress(AgentPtyError):
+                await work
+
+        task = asyncio.get_running_loop().create_task(quietly())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- telling
+
+    def sheet_of(self, cell: Cell) -> Sheet | None:
+        """Return the text of the running cell."""
+        return self._sheet if cell is self.active else None
+
+    def _tell(self, cell: Cell, status: str, **facts: Any) -> None:
+        self.results.note(cell.id, status)
+        self._terminal.audience.emit("cell", {"cell_id": cell.id, "status": status, **facts})
+
+    def close(self) -> None:
+        """Stop looking."""
+        self._probe.stop()
+        if self._end is not None:
+            self._end.close()
+        for task in self._tasks:
+            task.cancel()
+
+
+def _event_of(result: Result) -> str:
+    if result.status is Status.DONE:
+        return "done"
+    return result.error if result.error in ("interrupted", "exited") else "error"

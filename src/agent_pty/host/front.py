@@ -1,0 +1,75 @@
+"""The program in front of a session: whether it is at a prompt, and how that is known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+from agent_pty.core.ladder import Known, Verdict, judge
+from agent_pty.host.seat import Look
+from agent_pty.host.stream import Marked
+
+Readiness = Literal["marks", "tty"]
+
+
+class Front:
+    """Fed with marks and looks; `ready` is how a command can be typed now, None if it cannot."""
+
+    def __init__(self, *, program: str | None, look: Callable[[], Look]) -> None:
+        self.program = program
+        self.look = look
+        self.last: Marked | None = None  # the last mark, whatever its kind
+        self.changed = asyncio.Event()
+        self._ready: Readiness | None = None
+        self._exe: str | None = None  # what the program was when it first was at its prompt
+
+    @property
+    def ready(self) -> Readiness | None:
+        """How it is known that the program reads a command now."""
+        return self._ready
+
+    @property
+    def marks(self) -> bool:
+        """Whether the session's program sends marks: seen, not only hoped for."""
+        return self.last is not None
+
+    @property
+    def at_mark(self) -> bool:
+        """Whether the last mark says that the program reads a command."""
+        return self.last is not None and self.last.mark.kind == "B"
+
+    def mark(self, marked: Marked) -> None:
+        """Take a mark."""
+        self.last = marked
+        if marked.mark.kind == "B":
+            self._exe = self._exe or self.look().exe
+        self._set("marks" if marked.mark.kind == "B" else None)
+
+    def typed(self) -> None:
+        """Something was typed: until the program says so again, it is not at its prompt."""
+        self._set(None)
+
+    def _known(self, look: Look, prompt: str | None) -> Known:
+        last = self.last.mark.kind if self.last is not None else None
+        return Known(
+            prompt=prompt,
+            marks=self.marks,
+            running=last == "C",
+            replaced=self._exe is not None and look.exe != self._exe,
+        )
+
+    def judge(self, look: Look, prompt: str | None) -> Verdict:
+        """Judge one look; a prompt makes ready."""
+        verdict = judge(look.seat, self._known(look, prompt))
+        if verdict is Verdict.PROMPT and self._ready is None:
+            self._set("tty")
+        return verdict
+
+    def accept(self) -> None:
+        """A program without marks that reads, whatever its line says, can be typed into."""
+        self._set("tty")
+
+    def _set(self, ready: Readiness | None) -> None:
+        self._ready = ready
+        self.changed.set()

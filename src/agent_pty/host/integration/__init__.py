@@ -1,0 +1,69 @@
+"""Shell integration: start a program so that it marks its prompts and commands.
+
+Nothing of the user's is touched: marks are brought in by arguments and environment, after the
+user's own start-up files ran. One file per program; what the marks mean is in `core.mark`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+
+from agent_pty.host.integration import (
+    bash,
+    dash,
+    fish,
+    gdb,
+    ipython,
+    node,
+    psql,
+    python,
+    sqlite3,
+    zsh,
+)
+from agent_pty.host.integration.injected import Inject, Injected
+
+_KNOWN: dict[str, Inject] = {
+    "bash": bash.inject,
+    "dash": dash.inject,
+    "fish": fish.inject,
+    "gdb": gdb.inject,
+    "ipython": ipython.inject,
+    "node": node.inject,
+    "psql": psql.inject,
+    "python": python.inject,
+    "sqlite3": sqlite3.inject,
+    "zsh": zsh.inject,
+}
+_ALIASES = {"ash": "dash", "nodejs": "node", "sqlite": "sqlite3"}
+_VERSION = re.compile(r"-?[0-9.]+$")
+
+
+def integrate(
+    argv: Sequence[str], env: Mapping[str, str], nonce: str, *, wanted: bool = True
+) -> tuple[str | None, Injected]:
+    """Return which program *argv* is and how to start it with marks; None: as it is, without.
+
+    *env* is what the caller adds to the environment; it is in the result too.
+    """
+    name = program(argv[0]) if wanted else None
+    injected = _KNOWN[name](argv, env, nonce) if name is not None else None
+    if injected is None:
+        return None, Injected(argv=list(argv), env=dict(env))
+    return name, injected
+
+
+def program(word: str) -> str | None:
+    """Return which program of ours a command word names, behind links and versions.
+
+    `sh` is another shell's second name, `python3.12` a version of `python`.
+    """
+    path = shutil.which(word) or word
+    names = [os.path.basename(word), os.path.basename(os.path.realpath(path))]
+    for name in names:
+        plain = name if name in _KNOWN else _VERSION.sub("", name)
+        if (known := _ALIASES.get(plain, plain)) in _KNOWN:
+            return known
+    return None

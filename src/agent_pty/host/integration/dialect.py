@@ -1,0 +1,39 @@
+"""How programs take code that is more than one simple line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+# In line mode the kernel keeps 4095 bytes of a line and drops the rest.
+_LONGEST_LINE = 1000
+
+
+def one_line(code: str) -> bool:
+    """Whether code is one line that any terminal takes whole."""
+    return "\n" not in code and len(code.encode()) < _LONGEST_LINE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """*load* is the line that runs a file as one unit; what *is_simple* can be typed as it is.
+
+    *pastes*: a bracketed paste is one unit too, and shows what runs.
+    """
+
+    load: str | None = None
+    is_simple: Callable[[str], bool] = one_line
+    pastes: bool = False
+
+
+_DIALECTS: dict[str, Dialect] = {
+    "bash": Dialect(load=". '{path}'", pastes=True),
+    "zsh": Dialect(load=". '{path}'", pastes=True),
+    "fish": Dialect(load="source '{path}'", pastes=True),
+    "dash": Dialect(load=". '{path}'"),
+}
+
+
+def dialect(program: str | None) -> Dialect:
+    """Return how *program* takes code."""
+    return _DIALECTS.get(program or "", Dialect(pastes=True))

@@ -1,0 +1,23 @@
+"""How a program is started so that it marks its prompts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+# Scripts of ours that programs read, beside the module that hands them over.
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Injected:
+    """What to start, and what to add to the environment."""
+
+    argv: list[str]
+    env: dict[str, str]
+
+
+# Takes argv, the caller's additions to the environment and the nonce. None: not interactive, or
+# arguments that cannot be combined with ours; then the program is started as it is.
+Inject = Callable[[Sequence[str], Mapping[str, str], str], Injected | None]

@@ -1,0 +1,73 @@
+"""psql: a psqlrc of ours that runs the user's own first and puts marks around the prompts.
+
+No status: psql's ERROR speaks of the last query, and a backslash command leaves it as it was.
+"""
+
+from __future__ import annotations
+
+import getopt
+import os
+from collections.abc import Mapping, Sequence
+
+from agent_pty.host.integration.injected import SCRIPTS, Injected
+
+# What to type to run a file as one command.
+LOAD = r"\i '{path}'"
+
+_SHORT = "aAbc:d:eEf:F:h:HlL:no:p:P:qR:sStT:U:v:VwWxXz?01"
+_LONG = (
+    "echo-all no-align command= dbname= echo-queries echo-errors echo-hidden file= "
+    "field-separator= field-separator-zero host= html list log-file= no-readline single-transaction "
+    "output= port= pset= quiet record-separator= record-separator-zero single-step single-line "
+    "tuples-only table-attr= username= set= variable= version no-password password expanded "
+    "no-psqlrc help csv cluster="
+).split()
+# With any of these psql does its work and ends.
+_NOT_OURS = frozenset(
+    "-c --command -f --file -l --list -V --version -? --help -1 --single-transaction".split()
+)
+_DEFAULT = "%/%R%x%# "  # of both prompts
+
+
+def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
+    """Replace the psqlrc; without one, give the prompts as variables."""
+    try:
+        options, _ = getopt.gnu_getopt(list(argv[1:]), _SHORT, _LONG)
+    except getopt.GetoptError:
+        return None
+    names = {name for name, _ in options}
+    if names & _NOT_OURS:
+        return None
+    # A pager takes the screen, and the output with it. This is a default: options and psqlrc win.
+    begin = [argv[0], "--pset=pager=off"]
+    if names & {"-X", "--no-psqlrc"}:
+        return Injected(argv=[*begin, *argv[1:], *_prompts(options, nonce)], env=dict(env))
+    variables, added = _start(env, nonce)
+    return Injected(argv=[*begin, *variables, *argv[1:]], env={**env, **added})
+
+
+def _start(env: Mapping[str, str], nonce: str) -> tuple[list[str], dict[str, str]]:
+    """Return what our psqlrc needs to know."""
+    whole = {**os.environ, **env}
+    own = whole.get("PSQLRC")
+    home = whole.get("HOME") or os.path.expanduser("~")
+    path = own if own is not None else "~/.psqlrc"
+    if path.startswith("~/"):
+        path = home + path[1:]
+    variables = [f"--set=agent_pty_nonce={nonce}"]
+    if own is not None:
+        variables.append(f"--set=agent_pty_psqlrc={own}")
+    return variables, {"PSQLRC": f"{SCRIPTS}/psqlrc", "AGENT_PTY_PSQLRC": path}
+
+
+def _prompts(options: Sequence[tuple[str, str]], nonce: str) -> list[str]:
+    """Return the prompts with marks around them, as our psqlrc makes them."""
+    given = dict(
+        value.partition("=")[::2] for name, value in options if name in {"-v", "--set", "--variable"}
+    )
+    ended = f'%`printf "\\033]133;D;apty={nonce}\\007" >&2`'
+    first, second = (given.get(name, _DEFAULT) for name in ("PROMPT1", "PROMPT2"))
+    return [
+        f"--set=PROMPT1={ended}{first}%[%033]133;B;apty={nonce}%007%]",
+        f"--set=PROMPT2={second}%[%033]133;P;apty={nonce}%007%]",
+    ]

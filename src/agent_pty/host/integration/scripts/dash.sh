@@ -1,0 +1,50 @@
+# agent-pty: marks for dash and busybox ash (see core/mark.py), read as the file that ENV names.
+# Rule of the file: it works under `set -eu`, keeps $? for whoever comes next, leaves nothing in
+# the environment, and every name it adds begins with __apty_.
+
+__apty_nonce=$AGENT_PTY_NONCE
+__apty_start=$AGENT_PTY_START
+unset ENV
+if [ -n "${AGENT_PTY_ENV+set}" ]; then export ENV="$AGENT_PTY_ENV"; fi
+unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ENV
+
+# -- marks; what stands before the user's files run is safe from their aliases
+__apty_number=0
+__apty_b=$(printf '\033]133;B;apty=%s.' "$__apty_nonce")
+__apty_p=$(printf '\033]133;P;apty=%s.' "$__apty_nonce")
+__apty_end=$(printf '\007')
+# ash has a line editor, which must know what in a prompt takes no room.
+if [ -n "${BB_ASH_VERSION-}" ]; then
+    __apty_b='\['$__apty_b __apty_p='\['$__apty_p __apty_end=$__apty_end'\]'
+fi
+
+# Both write to descriptor 3: their callers put the terminal there and hide what `set -x` says.
+__apty_ended() {
+    command printf '\033]133;D;%s;apty=%s.%s\007' "$?" "$__apty_nonce" "$((__apty_number + 1))" >&3
+}
+__apty_began() {
+    set -- "$?"
+    command printf '\033]133;C;apty=%s.%s\007' "$__apty_nonce" "$__apty_number" >&3
+    return "$1"
+}
+
+# -- the user's start-up files, as dash would have read them; `&& :` keeps `set -e` from ending
+#    the shell because the last command of such a file failed
+if [ "$__apty_start" = login ]; then
+    for __apty_file in /etc/profile "${HOME-}/.profile"; do
+        if [ -r "$__apty_file" ]; then command . "$__apty_file" && :; fi
+    done
+fi
+eval "__apty_file=\"${ENV-}\""  # dash expands it too
+case $__apty_file in */*) ;; ?*) __apty_file=./$__apty_file ;; esac
+if [ -r "$__apty_file" ]; then command . "$__apty_file" && :; fi
+unset __apty_start __apty_file
+
+# -- prompts. D is written while PS1 is expanded, so before all of it, whatever others put in front
+#    (`activate` does). A shell that inherits PS1 has no __apty_b and sees the user's prompt.
+__apty_ps1=${PS1-} __apty_ps2=${PS2-}
+unset PS1 PS2  # no longer exported
+PS1='${__apty_b+$({ __apty_ended; } 3>&2 2>/dev/null)}'$__apty_ps1
+PS1=$PS1'${__apty_b+$__apty_b$((__apty_number = __apty_number + 1))$__apty_end}'
+PS2=$__apty_ps2'${__apty_b+$__apty_p$__apty_number$__apty_end}'
+unset __apty_ps1 __apty_ps2

@@ -1,0 +1,44 @@
+# agent-pty: zsh reads this as the user's .zshenv because ZDOTDIR points here.
+# Rule of the file: put everything back as it was, bring our functions in before the user's files
+# can define aliases, run the user's .zshenv, and let zsh go on with the rest by itself.
+
+typeset -g __apty_nonce=${AGENT_PTY_NONCE-} __apty_here=$ZDOTDIR
+# Said here it has the effect of -f, with which zsh would not have read this file either.
+if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi
+if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else unset ZDOTDIR; fi
+unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ZDOTDIR
+
+if [[ -o interactive ]]; then
+    # Functions keep the options they were defined under: whatever the user sets, `set -x` and
+    # `set -eu` too, ours run under these and are not seen.
+    emulate -R zsh -o extended_glob -o no_xtrace -c '. $__apty_here/marks.zsh'
+
+    # This one keeps none, because it calls a widget of the user's.
+    __apty_init() {
+        local -i __apty_level=$(( __apty_level - 1 ))
+        {
+            if (( __apty_level > 0 )); then
+                builtin zle __apty_init_$__apty_level -f nolast -N -- "$@" && :
+            fi
+        } always {
+            TRY_BLOCK_ERROR=0
+        }
+        # Not in that block, which ends by forgetting a Ctrl-C that is the answer to our mark.
+        if (( __apty_level == __apty_hooked )); then __apty_read "$CONTEXT"; fi
+    }
+
+    # An agent's `!` is meant as it stands, and code is pasted with its comments. Said here too
+    # because at the first prompt zsh has looked at the former already.
+    unsetopt bang_hist
+
+    # The schedule is looked at behind all precmd hooks, and no start-up file resets it, as some
+    # do with precmd_functions.
+    if zmodload zsh/sched 2>/dev/null; then
+        sched +0 '__apty_begin; unsetopt bang_hist; setopt interactive_comments'
+    else
+        precmd_functions+=(__apty_begin)
+    fi
+fi
+unset __apty_here
+
+if [[ -o rcs && -r ${ZDOTDIR-$HOME}/.zshenv ]]; then . "${ZDOTDIR-$HOME}/.zshenv"; fi

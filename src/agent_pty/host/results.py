@@ -1,0 +1,121 @@
+"""Cells that have ended: kept until somebody collects them, in memory and beside the session.
+
+A fired cell's result is also in a file, so that it outlives its host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+import msgspec
+
+from agent_pty.errors import UnknownCell
+from agent_pty.host.cell import Cell, Result
+from agent_pty.host.stream import Stream
+from agent_pty.ops.cell_model import CellFact
+from agent_pty.store import atomic
+
+_KEPT = 64
+_REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a cell, or a note, and where the transcript was then."""
+
+    place: int
+    fact: CellFact
+    message: str = ""
+    who: str = ""
+
+
+class Results:
+    """The past of a session's cells."""
+
+    def __init__(self, directory: str, stream: Stream) -> None:
+        self._directory = f"{directory}/cells"
+        self._stream = stream
+        self._kept: OrderedDict[str, Cell] = OrderedDict()
+        self.last: Cell | None = None
+        self.events: deque[Event] = deque(maxlen=_REMEMBERED)
+        self._load()
+
+    # -- what happened
+
+    def note(self, cell_id: str, status: str, *, message: str = "", who: str = "") -> None:
+        """Remember an event of a cell, or a person's note."""
+        at = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
+        fact = CellFact(cell_id=cell_id, status=status, at=at)
+        place = self._stream.log.committed
+        self.events.append(Event(place=place, fact=fact, message=message, who=who))
+
+    def fact(self, cell_id: str) -> CellFact | None:
+        """Return the last that is known of a cell."""
+        found = (one.fact for one in reversed(self.events) if one.fact.cell_id == cell_id)
+        return next(found, None)
+
+    # -- results
+
+    def add(self, cell: Cell, result: Result) -> None:
+        """Keep how a cell ended, if nobody was told yet."""
+        cell.result = result
+        self.last = cell
+        if not (cell.fired or cell.timed_out):
+            return
+        self._kept[cell.id] = cell
+        self._save(result)
+        while len(self._kept) > _KEPT:
+            self._forget(next(iter(self._kept)))
+
+    def find(self, cell_id: str) -> Cell:
+        """Return a cell that waits to be collected."""
+        if cell_id not in self._kept:
+            raise UnknownCell("unknown cell", cell_id=cell_id)
+        return self._kept[cell_id]
+
+    def newest(self) -> Cell | None:
+        """Return the cell that ended last and was not collected; an interrupted one is told of."""
+        for cell in reversed(self._kept.values()):
+            if cell.result is not None and cell.result.error != "interrupted":
+                return cell
+        return None
+
+    def collect(self, cell: Cell) -> None:
+        """Forget a result that was given out."""
+        self._forget(cell.id)
+
+    def _forget(self, cell_id: str) -> None:
+        self._kept.pop(cell_id, None)
+        with contextlib.suppress(OSError):
+            os.unlink(self._path(cell_id))
+
+    # -- files
+
+    def _path(self, cell_id: str) -> str:
+        return f"{self._directory}/{cell_id}.json"
+
+    def _save(self, result: Result) -> None:
+        # A full disk costs only what a crash of the host would find.
+        with contextlib.suppress(OSError):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            self._stream.log.flush()
+            encoded = msgspec.json.encode(result)
+            atomic.replace(self._path(result.cell_id), encoded, durable=False)
+
+    def _load(self) -> None:
+        if not os.path.isdir(self._directory):
+            return
+        for entry in sorted(os.scandir(self._directory), key=lambda one: one.stat().st_mtime_ns):
+            if entry.name.endswith(".json"):
+                self._take(entry.path)
+
+    def _take(self, path: str) -> None:
+        with open(path, "rb") as file, contextlib.suppress(msgspec.DecodeError):
+            result = msgspec.json.decode(file.read(), type=Result)
+            cell = Cell(id=result.cell_id, fired=True, frame="")
+            cell.result = result
+            self._kept[cell.id] = cell

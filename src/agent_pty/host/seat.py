@@ -1,0 +1,118 @@
+"""Look who sits at the keyboard: from the process table, without touching anything."""
+
+from __future__ import annotations
+
+import os
+import termios
+from dataclasses import dataclass
+
+from agent_pty.core.ladder import Seat
+from agent_pty.host import proc, tty
+from agent_pty.host.stream import Stream
+from agent_pty.host.tree import Root
+
+# Where the kernel says a process sleeps: reading a terminal (or a socket), or waiting for one of
+# several things.
+_READS = ("wait_woken", "n_tty_read", "tty_read")
+_POLLS = ("poll", "select", "epoll")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitter:
+    """The process that reads, and how often it has slept: a later look tells if it stirred."""
+
+    pid: int
+    naps: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """One look: the seat as rules see it, and who sits there."""
+
+    seat: Seat
+    sitter: Sitter | None
+    name: str
+    # What the session's program runs by now.
+    exe: str | None
+
+
+def look(master: int, root: Root, stream: Stream) -> Look:
+    """Return who reads the terminal now."""
+    group = tty.foreground(master)
+    local = _flags(master)
+    line_mode = bool(local & termios.ICANON)
+    sitter = _reader(root, group, line_mode=line_mode)
+    own = group is not None and group == _group(root.pid)
+    return Look(
+        seat=Seat(
+            reading=sitter is not None,
+            own=own,
+            line_mode=line_mode,
+            echo=bool(local & termios.ECHO),
+            alternate=stream.emulator.alternate,
+            line=stream.transcript.pending.decode(errors="replace"),
+        ),
+        sitter=sitter,
+        name=_name(sitter.pid if sitter else group),
+        exe=proc.executable(root.pid),
+    )
+
+
+def _flags(master: int) -> int:
+    try:
+        return int(termios.tcgetattr(master)[3])
+    except termios.error:
+        return 0
+
+
+def _group(pid: int) -> int | None:
+    found = proc.entry(pid)
+    return found.group if found is not None else None
+
+
+def _reader(root: Root, group: int | None, *, line_mode: bool) -> Sitter | None:
+    """Find the process of the foreground group that is blocked reading the terminal."""
+    if group is None:
+        return None
+    for found in proc.family(root.pid):
+        if found.group == group and found.stat == "S" and _reads(found.pid, root, line_mode):
+            return Sitter(pid=found.pid, naps=_naps(found.pid))
+    return None
+
+
+def _reads(pid: int, root: Root, line_mode: bool) -> bool:  # noqa: FBT001  a flag of the terminal
+    where = _word(pid, "wchan")
+    if any(name in where for name in _READS):
+        return _at_terminal(pid, root)
+    # A line editor or full-screen program waits for the keyboard among other things; a program
+    # that does so in line mode (a server, ssh) most likely waits for the others.
+    return not line_mode and any(name in where for name in _POLLS)
+
+
+def _at_terminal(pid: int, root: Root) -> bool:
+    """Whether what it reads is the terminal: the first argument of its system call is the file."""
+    words = _word(pid, "syscall").split()
+    file = str(int(words[1], 16)) if len(words) > 1 else "0"
+    try:
+        return os.readlink(f"/proc/{pid}/fd/{file}") in (root.terminal, "/dev/tty")
+    except OSError:
+        return False
+
+
+def _word(pid: int, what: str) -> str:
+    try:
+        with open(f"/proc/{pid}/{what}", encoding="ascii", errors="replace") as file:
+            return file.read()
+    except OSError:  # it ended, or is not ours to look into
+        return ""
+
+
+def _naps(pid: int) -> int:
+    for line in _word(pid, "status").splitlines():
+        if line.startswith("voluntary_ctxt_switches:"):
+            return int(line.rpartition(":")[2])
+    return 0
+
+
+def _name(pid: int | None) -> str:
+    return _word(pid, "comm").strip() if pid is not None else ""

@@ -1,0 +1,23 @@
+"""What a session offers to those who work in its terminal."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from agent_pty.host.audience import Audience
+from agent_pty.host.hands import Hands
+from agent_pty.host.stream import Stream
+
+
+class Terminal(Protocol):
+    """A live session, as its cells see it."""
+
+    stream: Stream
+    audience: Audience
+    hands: Hands
+
+    def signal(self, number: int, *, everyone: bool) -> list[int]:
+        """Signal the foreground program."""
+
+    def cwd(self) -> str | None:
+        """Return the directory of the program in front."""

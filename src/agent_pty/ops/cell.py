@@ -1,0 +1,183 @@
+"""Cells: `run`, `fire`, `poll`, `peek` and what belongs to them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from agent_pty.core.history import Entry
+from agent_pty.errors import BadRequest
+from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+from agent_pty.ops.context import Session
+from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
+
+_WEEK_MS = 7 * 24 * 3600 * 1000
+_MOST_LINES = 100_000
+# How long a program may take to get to its prompt before code is typed into it.
+_PATIENCE = 20.0
+
+Id = Annotated[str, Meta(description="session")]
+Code = Annotated[str, Meta(description="what to run; several lines are one unit")]
+Limit = Annotated[
+    int, Meta(ge=-_WEEK_MS, le=_WEEK_MS, description="milliseconds; 0: no limit; it runs on")
+]
+CellId = Annotated[str | None, Meta(description="cell; the one that runs, or ended last")]
+Spill = Annotated[bool, Meta(description="put an output above 64 KiB into a file")]
+
+
+class Run(Mutation, frozen=True, kw_only=True):
+    """Run code in the shell or REPL of a session and return its output and exit code."""
+
+    id: Id
+    code: Code
+    timeout_ms: Limit = 30_000
+    spill: Spill = True
+
+
+class Fire(Mutation, frozen=True, kw_only=True):
+    """Start code in the shell or REPL of a session and return at once; `poll` has the result."""
+
+    id: Id
+    code: Code
+    timeout_ms: Limit = 300_000
+
+
+class Poll(Mutation, frozen=True, kw_only=True):
+    """Collect the result of a cell, or learn that it still runs."""
+
+    id: Id
+    cell: CellId = None
+    spill: Spill = True
+
+
+class Peek(Request, frozen=True, kw_only=True):
+    """Look at a cell and what it wrote so far; nothing is collected."""
+
+    id: Id
+    cell: CellId = None
+    spill: Spill = False
+
+
+class Output(Request, frozen=True, kw_only=True):
+    """Read a cell's output by pages; that of the last cell even after it was collected."""
+
+    id: Id
+    cell: Annotated[str, Meta(description="cell")]
+    since: Annotated[int, Meta(ge=0, description="byte to begin with")] = 0
+    max_bytes: Annotated[int, Meta(ge=4, le=LARGEST_PAGE, description="size of the page")] = (
+        LARGEST_PAGE
+    )
+
+
+class Ready(Request, frozen=True, kw_only=True):
+    """Wait until the shell or REPL of a session is at its prompt."""
+
+    id: Id
+    timeout_ms: Annotated[int, Meta(ge=0, le=_WEEK_MS, description="milliseconds")] = 20_000
+
+
+class Fact(Request, frozen=True, kw_only=True):
+    """Tell the last that is known of a cell, even after it was collected."""
+
+    id: Id
+    cell: Annotated[str, Meta(description="cell")]
+
+
+class Notify(Mutation, frozen=True, kw_only=True):
+    """Leave a note in a session's history, for who watches it."""
+
+    id: Id
+    message: Annotated[str, Meta(description="what to say")]
+    who: Annotated[str, Meta(description="who says it")] = "?"
+
+
+class History(Request, frozen=True, kw_only=True):
+    """Read the last lines of a session, with what happened to its cells between them."""
+
+    id: Id
+    lines: Annotated[int, Meta(ge=0, le=_MOST_LINES, description="how many")] = 25
+
+
+class Done(Struct, frozen=True, kw_only=True):
+    """It is so."""
+
+    id: str
+
+
+class Past(Struct, frozen=True, kw_only=True):
+    """Lines of text, events of cells and notes, in order."""
+
+    entries: list[Entry]
+
+
+def _limit(milliseconds: int) -> float | None:
+    return None if milliseconds == 0 else milliseconds / 1000
+
+
+def _checked(code: str) -> str:
+    if "\0" in code:
+        raise BadRequest("code cannot contain NUL", field="code")
+    return code
+
+
+async def run(session: Session, request: Run) -> CellReport:
+    """Run to the end, or to what keeps it from one."""
+    limit = _limit(request.timeout_ms)
+    return await session.desk.run(
+        _checked(request.code), limit=limit, patience=_PATIENCE, spill=request.spill
+    )
+
+
+async def fire(session: Session, request: Fire) -> CellReport:
+    """Start and return."""
+    limit = _limit(request.timeout_ms)
+    return await session.desk.fire(_checked(request.code), limit=limit, patience=_PATIENCE)
+
+
+async def poll(session: Session, request: Poll) -> CellReport:
+    """Collect."""
+    return await session.desk.poll(request.cell, spill=request.spill)
+
+
+async def peek(session: Session, request: Peek) -> CellReport:
+    """Look."""
+    return await session.desk.peek(request.cell, spill=request.spill)
+
+
+async def output(session: Session, request: Output) -> OutputPage:
+    """Read a page."""
+    return session.desk.page(request.cell, since=request.since, limit=request.max_bytes)
+
+
+async def ready(session: Session, request: Ready) -> Done:
+    """Wait."""
+    await session.desk.ready(request.timeout_ms / 1000)
+    return Done(id=request.id)
+
+
+async def fact(session: Session, request: Fact) -> CellFact:
+    """Remember."""
+    return session.desk.fact(request.cell)
+
+
+async def notify(session: Session, request: Notify) -> Done:
+    """Leave a note."""
+    session.desk.note(request.message, request.who)
+    return Done(id=request.id)
+
+
+async def history(session: Session, request: History) -> Past:
+    """Look back."""
+    return Past(entries=session.desk.history(request.lines))
+
+
+RUN = Op(name="run", answer="cell", request=Run, where="session", handler=run)
+FIRE = Op(name="fire", answer="cell", request=Fire, where="session", handler=fire)
+POLL = Op(name="poll", answer="cell", request=Poll, where="session", handler=poll)
+PEEK = Op(name="peek", answer="cell", request=Peek, where="session", handler=peek)
+OUTPUT = Op(name="output", answer="output", request=Output, where="session", handler=output)
+READY = Op(name="ready", answer="ready", request=Ready, where="session", handler=ready)
+FACT = Op(name="cell", answer="cell_fact", request=Fact, where="session", handler=fact)
+NOTIFY = Op(name="notify", answer="notified", request=Notify, where="session", handler=notify)
+HISTORY = Op(name="history", answer="history", request=History, where="session", handler=history)

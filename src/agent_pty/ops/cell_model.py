@@ -1,0 +1,64 @@
+"""Cells as ops answer them: one command, its output and how it ended."""
+
+from __future__ import annotations
+
+import enum
+from typing import Literal
+
+from msgspec import Struct, field
+
+Frame = Literal["marks", "tty", "exact", "hook", "repeat"]
+
+
+class Status(enum.StrEnum):
+    """Where a cell is in its life."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    TIMEOUT = "timeout"
+    DONE = "done"
+    ERROR = "error"
+
+
+class CellReport(Struct, frozen=True, kw_only=True):
+    """One cell as it stands.
+
+    *output* is whole up to 64 KiB; beyond that it is the beginning and the end with a line
+    between that says so, *truncated* is true and *path* names a file that has all of it.
+    """
+
+    cell_id: str
+    status: Status
+    output: str
+    exit_code: int | None
+    # Why an `error` is one: interrupted, exited, incomplete input.
+    error: str | None
+    # What a `waiting` cell waits for, and how to go on.
+    waiting_for: Literal["input", "secret"] | None = field(name="for")
+    hint: str | None
+    # Which step of the completion ladder told the end; None while it has not ended.
+    frame: Frame | None
+    cwd: str | None
+    duration_ms: int
+    size: int
+    truncated: bool
+    path: str | None
+    # How often `poll` has answered that it timed out.
+    told: int
+
+
+class CellFact(Struct, frozen=True, kw_only=True):
+    """What is remembered of a cell after its result was collected."""
+
+    cell_id: str
+    status: str
+    at: str
+
+
+class OutputPage(Struct, frozen=True, kw_only=True):
+    """Part of a cell's output; *more*: ask again with `since` = *next*."""
+
+    text: str
+    next: int
+    more: bool
+    lost: int

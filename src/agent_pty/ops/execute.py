@@ -1,0 +1,109 @@
+"""`exec`: one program in a terminal of its own, waited for."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from agent_pty.errors import BadRequest, WaitTimeout, from_wire
+from agent_pty.ops.context import Registry
+from agent_pty.ops.new import Cols, Rows
+from agent_pty.ops.op import Mutation, Op
+
+_WEEK_MS = 7 * 24 * 3600 * 1000
+_INLINE = 64 * 1024
+
+
+class Exec(Mutation, frozen=True, kw_only=True):
+    """Run one program, no shell, in a terminal of its own; past the limit it goes on as a session.
+
+    A program that ended in time leaves no session behind.
+    """
+
+    argv: Annotated[list[str], Meta(min_length=1, description="program and arguments")]
+    repo: Annotated[str, Meta(description="directory to start in")]
+    timeout_ms: Annotated[int, Meta(ge=0, le=_WEEK_MS, description="0: no limit")] = 30_000
+    id: Annotated[str | None, Meta(description="name; generated if not given")] = None
+    rows: Rows = 24
+    cols: Cols = 80
+    env: Annotated[dict[str, str], Meta(description="added to the environment")] = field(
+        default_factory=dict
+    )
+
+
+class Executed(Struct, frozen=True, kw_only=True):
+    """What it wrote and how it ended.
+
+    *session* is where it goes on if it is still *running*, or where the rest of a *truncated*
+    output can be read.
+    """
+
+    output: str
+    truncated: bool
+    running: bool
+    exit_code: int | None
+    signal: int | None
+    session: str | None
+
+
+async def execute(registry: Registry, request: Exec) -> Executed:
+    """Start, wait for the exit, read everything, forget."""
+    if not request.argv[0]:
+        raise BadRequest("argv must name a program", field="argv")
+    info = await registry.create(
+        name=request.id,
+        argv=request.argv,
+        cwd=request.repo,
+        env=request.env,
+        rows=request.rows,
+        cols=request.cols,
+        title=None,
+        isolate=False,
+        marks=False,
+        frame=None,
+    )
+    name = info.id
+    patience = request.timeout_ms or _WEEK_MS
+    try:
+        await _ask(registry, name, op="wait", until="exit", timeout_ms=patience)
+        ended = True
+    except WaitTimeout:
+        ended = False
+    except asyncio.CancelledError:  # nobody waits for it any more
+        await registry.kill(name)
+        raise
+    return await _told(registry, name, ended=ended)
+
+
+async def _told(registry: Registry, name: str, *, ended: bool) -> Executed:
+    head = await _ask(registry, name, op="read", max_bytes=_INLINE)
+    text = head["text"]
+    if head["more"]:
+        tail = await _ask(registry, name, op="read", tail=1000, max_bytes=_INLINE // 2)
+        text = text[: _INLINE // 2] + "\n[... left out ...]\n" + tail["text"]
+    whole = ended and not head["more"]
+    if whole:
+        await registry.kill(name)
+    return Executed(
+        output=text,
+        truncated=bool(head["more"]),
+        exit_code=head["exit_code"],
+        signal=head["signal"],
+        running=not ended,
+        session=None if whole else name,
+    )
+
+
+async def _ask(registry: Registry, name: str, **fields: Any) -> dict[str, Any]:
+    payload = msgspec.json.encode({**fields, "id": name})
+    envelope = msgspec.json.decode(await registry.forward(name, payload))
+    if not envelope["ok"]:
+        raise from_wire(envelope["code"], envelope["error"], envelope["details"])
+    answer: dict[str, Any] = envelope["data"]["data"]
+    return answer
+
+
+OP = Op(name="exec", answer="executed", request=Exec, where="daemon", handler=execute)

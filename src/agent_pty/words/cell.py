@@ -1,0 +1,258 @@
+"""The words about cells: `run`, `await`, `fire`, `poll`, `peek`, `int`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from agent_pty.errors import (
+    AgentPtyError,
+    CellActive,
+    InterruptFailed,
+    NotReady,
+    SessionEnded,
+    UnknownCell,
+    UnknownSession,
+)
+from agent_pty.words.option import Parsed, parsed
+from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
+
+RUN = "k run [-j] [-t N] [session] <code>"
+FIRE = "k fire [-t N] [session] <code>"
+_NO_SESSION = "ERR: no session found."
+_TIMED_OUT, _WAITS = 124, 125  # as `timeout` has it, and the number behind it
+_MOST_WORDS = 2
+
+
+async def run(speaker: Speaker, words: list[str]) -> int:
+    """Run code and say its output."""
+    given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",))
+    session, code = await _target(speaker, given, RUN)
+    limit = given.numbers.get("-t", 30) * 1000
+    try:
+        cell = await _interruptible(speaker, session, code, limit)
+    except AgentPtyError as error:
+        return await _refused(speaker, _reason(error, session), json="-j" in given.flags)
+    if "-j" in given.flags:
+        await _say_json(speaker, session, cell)
+    else:
+        await _say_plain(speaker, session, cell)
+    return _status(cell, own="-e" in given.flags)
+
+
+async def _interruptible(speaker: Speaker, session: str, code: str, limit: int) -> dict[str, Any]:
+    """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
+    loop = asyncio.get_running_loop()
+    asking = loop.create_task(
+        speaker.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
+    )
+    stop = loop.create_task(speaker.interrupted.wait())
+    try:
+        await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not asking.done():
+            await speaker.ops.ask("interrupt", id=session)
+        cell: dict[str, Any] = await asking
+        return cell
+    finally:
+        asking.cancel()
+        stop.cancel()
+
+
+async def fire(speaker: Speaker, words: list[str]) -> int:
+    """Start code and say its cell."""
+    given = parsed(words, usage=FIRE, flags=("-j",), numbers=("-t",))
+    session, code = await _target(speaker, given, FIRE)
+    limit = given.numbers.get("-t", 300) * 1000
+    try:
+        cell = await speaker.ops.ask("fire", id=session, code=code, timeout_ms=limit)
+    except AgentPtyError as error:
+        return await _refused(speaker, _reason(error, session), json=True)
+    await speaker.said.line(jsoned({"cell_id": cell["cell_id"], "status": "fired"}))
+    return 0
+
+
+async def _target(speaker: Speaker, given: Parsed, usage: str) -> tuple[str, str]:
+    """Return session and code: two words, or one word for the session that is understood."""
+    if not given.words or len(given.words) > _MOST_WORDS:
+        raise Refusal(f"usage: {usage}")
+    if len(given.words) == _MOST_WORDS:
+        return checked(given.words[0]), given.words[1]
+    session = await speaker.resolve(None)
+    if session is None:
+        raise Refusal(_NO_SESSION)
+    return session, given.words[0]
+
+
+async def resolved(speaker: Speaker, given: str | None) -> str:
+    """Return the session meant, or refuse."""
+    session = await speaker.resolve(given)
+    if session is None:
+        raise Refusal(_NO_SESSION)
+    return session
+
+
+async def poll(speaker: Speaker, words: list[str]) -> int:
+    """Say how a cell is; a result is given once."""
+    session, wanted = await _asked(speaker, words)
+    try:
+        cell = await speaker.ops.ask("poll", id=session, cell=wanted, spill=False)
+    except (UnknownCell, UnknownSession):
+        return await _no_cell(speaker, session, wanted)
+    if cell["status"] == "running":
+        await speaker.said.line(jsoned({"cell_id": cell["cell_id"], "status": "running"}))
+        return 0
+    if cell["status"] == "timeout" and cell["told"]:
+        again = {"cell_id": cell["cell_id"], "status": "timeout", "output": "use k int or k kill"}
+        await speaker.said.line(jsoned(again))
+        return 1
+    await _say_json(speaker, session, cell)
+    return 0
+
+
+async def peek(speaker: Speaker, words: list[str]) -> int:
+    """Say what a cell wrote so far; nothing is collected."""
+    session, wanted = await _asked(speaker, words)
+    try:
+        cell = await speaker.ops.ask("peek", id=session, cell=wanted)
+    except (UnknownCell, UnknownSession):
+        return await _no_cell(speaker, session, wanted)
+    facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
+    if cell["for"] is not None:
+        facts["for"] = cell["for"]
+    await _say_output(speaker, session, cell, facts, _extras(cell))
+    return 0
+
+
+async def _asked(speaker: Speaker, words: list[str]) -> tuple[str, str | None]:
+    given = parsed(words, usage="k poll [session] [cell_id]", flags=("-j",))
+    first, second = [*given.words, None, None][:2]
+    return await resolved(speaker, first), second
+
+
+async def _no_cell(speaker: Speaker, session: str, wanted: str | None) -> int:
+    if wanted is not None:
+        unknown = {"cell_id": wanted, "status": "error", "output": "unknown cell"}
+        await speaker.said.line(jsoned(unknown))
+        return 1
+    return await _refused(speaker, f"no active cell on '{session}'", json=True)
+
+
+async def interrupt(speaker: Speaker, words: list[str]) -> int:
+    """Stop what runs; a session that is not there has nothing to stop."""
+    given = parsed(words, usage="k int [session]", flags=("-j",))
+    session = await resolved(speaker, given.words[0] if given.words else None)
+    try:
+        await speaker.ops.ask("interrupt", id=session)
+    except InterruptFailed as error:
+        failed = "interrupt failed; use k kill"
+        cell = error.details.get("cell_id")
+        await speaker.said.line(jsoned({"cell_id": cell, "status": "error", "output": failed}))
+        return 1
+    except (UnknownSession, SessionEnded):
+        pass
+    await speaker.said.line("OK")
+    return 0
+
+
+# -- saying it
+
+
+def _reason(error: AgentPtyError, session: str) -> str:
+    if isinstance(error, (UnknownSession, SessionEnded)):
+        return f"no session '{session}'"
+    if isinstance(error, (CellActive, NotReady)):
+        return str(error)
+    return f"send failed: {error}"
+
+
+async def _refused(speaker: Speaker, reason: str, *, json: bool) -> int:
+    await speaker.said.line(jsoned({"status": "error", "output": reason}) if json else reason)
+    return 1
+
+
+def _status(cell: dict[str, Any], *, own: bool) -> int:
+    if cell["status"] == "error":
+        return (cell["exit_code"] or 1) if own else 1
+    if not own:
+        return 0
+    by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
+    return by_status.get(cell["status"], cell["exit_code"] or 0)
+
+
+def _extras(cell: dict[str, Any]) -> dict[str, Any]:
+    """What the contract does not have comes last, and only when there is something to say."""
+    told = cell["status"] == "done" or cell["error"] == "exited"
+    code = {"exit_code": cell["exit_code"]} if told and cell["exit_code"] else {}
+    return {**code, **({"hint": cell["hint"]} if cell["hint"] else {})}
+
+
+async def _say_json(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+    facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
+    if cell["status"] == "timeout":
+        await speaker.said.line(jsoned({**facts, "output": ""}))
+    elif cell["status"] == "error":
+        extras = _extras(cell)
+        if cell["error"] == "exited":
+            extras = {"exit_code": cell["exit_code"]}
+        await speaker.said.line(jsoned({**facts, "output": cell["error"], **extras}))
+    else:
+        if cell["for"] is not None:
+            facts["for"] = cell["for"]
+        await _say_output(speaker, session, cell, facts, _extras(cell))
+
+
+async def _say_output(
+    speaker: Speaker,
+    session: str,
+    cell: dict[str, Any],
+    facts: dict[str, Any],
+    extras: dict[str, Any],
+) -> None:
+    """Say an object whose `output` may be larger than memory is to hold: page by page."""
+    if not cell["truncated"]:
+        await speaker.said.line(jsoned({**facts, "output": cell["output"], **extras}))
+        return
+    await speaker.said.out(jsoned(facts)[:-1] + ', "output": "')
+    since, more = 0, True
+    while more:
+        page = await _page(speaker, session, cell, since)
+        await speaker.said.out(jsoned(page["text"])[1:-1])
+        since, more = page["next"], page["more"]
+    await speaker.said.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
+
+
+async def _say_plain(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+    if cell["status"] == "error":
+        await speaker.said.line(cell["error"])
+    elif cell["status"] == "timeout":
+        await speaker.said.line("")
+        await speaker.said.err(
+            f"k: timed out; cell {cell['cell_id']} runs on: k peek {session} shows its output, "
+            f"k poll {session} collects it, k int {session} stops it"
+        )
+    else:
+        await _say_text(speaker, session, cell)
+    if cell["status"] == "waiting":
+        hint = cell["hint"] or f"answer with k keys {session} ..., or stop it with k int {session}"
+        await speaker.said.err(f"k: waiting for {cell['for']}: {hint}")
+
+
+async def _say_text(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+    if not cell["truncated"]:
+        await speaker.said.line(cell["output"])
+        return
+    since, more = 0, True
+    while more:
+        page = await _page(speaker, session, cell, since)
+        await speaker.said.out(page["text"])
+        since, more = page["next"], page["more"]
+    await speaker.said.line("")
+
+
+async def _page(speaker: Speaker, session: str, cell: dict[str, Any], since: int) -> dict[str, Any]:
+    page: dict[str, Any] = await speaker.ops.ask(
+        "output", id=session, cell=cell["cell_id"], since=since
+    )
+    if page["lost"]:
+        await speaker.said.err(f"k: {page['lost']} bytes of the output are no longer kept")
+    return page

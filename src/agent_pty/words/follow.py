@@ -1,0 +1,97 @@
+"""`watch`: follow a session as people like to see it, until it ends or they have seen enough."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+from agent_pty.errors import AgentPtyError
+from agent_pty.words.cell import resolved
+from agent_pty.words.session import living
+from agent_pty.words.speaker import Speaker
+from agent_pty.words.story import dim, told
+
+_ENDS = ("exited", "killed", "lost")
+
+
+async def watch(speaker: Speaker, words: list[str]) -> int:
+    """Follow text and cells."""
+    name = await resolved(speaker, words[0] if words else None)
+    await living(speaker, name)
+    await speaker.said.line(dim(f"watching {name} (ctrl-c to stop)") + "\n")
+    follower = _Follower(speaker, name)
+    await follower.begin()
+    async for event in events(speaker, name):
+        if event is None:
+            await speaker.said.line(dim("stopped"))
+            return 0
+        await follower.take(event)
+        if event["event"] in _ENDS:
+            await speaker.said.line(dim("closed"))
+            return 0
+    return 0
+
+
+async def events(speaker: Speaker, name: str | None) -> AsyncIterator[dict[str, Any] | None]:
+    """Yield events of a session (None: of all); None is Ctrl-C and the last."""
+    source = speaker.ops.watch(name=name)
+    loop = asyncio.get_running_loop()
+    stop = loop.create_task(speaker.interrupted.wait())
+    try:
+        while True:
+            step = loop.create_task(_next(source))
+            await asyncio.wait({step, stop}, return_when=asyncio.FIRST_COMPLETED)
+            if not step.done():
+                step.cancel()
+                with contextlib.suppress(asyncio.CancelledError, StopAsyncIteration):
+                    await step
+                yield None
+                return
+            yield step.result()
+    finally:
+        stop.cancel()
+        with contextlib.suppress(RuntimeError):
+            await source.aclose()  # type: ignore[attr-defined]
+
+
+async def _next(source: AsyncIterator[dict[str, Any]]) -> dict[str, Any]:
+    return await anext(source)
+
+
+class _Follower:
+    """Says new lines once they are whole."""
+
+    def __init__(self, speaker: Speaker, name: str) -> None:
+        self._speaker = speaker
+        self._name = name
+        self._cursor = 0
+        self._last = ""
+
+    async def begin(self) -> None:
+        page = await self._speaker.ops.ask("read", id=self._name, tail=0)
+        self._cursor = page["cursor"]
+
+    async def take(self, event: dict[str, Any]) -> None:
+        if event["event"] in ("output", *_ENDS):
+            with contextlib.suppress(AgentPtyError):  # it may be gone already
+                await self._text()
+        elif event["event"] == "cell":
+            await self._say({"kind": event["status"], "text": event["cell_id"], "who": ""})
+        elif event["event"] == "notify":
+            await self._say({"kind": "notify", "text": event["message"], "who": event["from"]})
+
+    async def _text(self) -> None:
+        more = True
+        while more:
+            page = await self._speaker.ops.ask("read", id=self._name, since=self._cursor)
+            for line in page["text"].split("\n"):
+                await self._say({"kind": "text", "text": line, "who": ""})
+            self._cursor, more = page["cursor"], page["more"]
+
+    async def _say(self, entry: dict[str, Any]) -> None:
+        line = told(entry)
+        if line is not None and line != self._last:
+            self._last = line
+            await self._speaker.said.line(line)

@@ -1,0 +1,89 @@
+"""The help texts of `k` and `km`."""
+
+from __future__ import annotations
+
+K_HELP = """\
+agent-tty / k -- persistent terminal sessions for AI agents
+
+Usage:
+  k new    <session> [cmd...] [--prompt="x"]  spawn session (default: bash)
+  k new    <session> <cmd> --prompt=./hook    hook mode (custom frame detect)
+  k fire   [-t N] [session] <code>            async fire (default 300s)
+  k poll   [session] [cell_id]                poll result (O(1))
+  k run    [-j] [-e] [-t N] [session] <code>  sync (default 30s)
+  k await  ...                                alias for run
+  k peek   [session] [cell_id]                output so far, nothing collected
+  k notify [session] <message>                notification
+  k int    [session]                          ctrl-c, and what it takes
+  k kill   <session>                          kill + cleanup
+  k ls                                        list sessions, name first
+  k status [session]                          health check
+  k watch  [session]                          live filtered view
+  k history [-n N] [session]                  last N*5 lines (default 5)
+  k exec   [-j] [-t N] -- argv...             one program in a terminal of its own
+  k screen [session]                          what a person would see
+  k keys   <session> key...                   press keys: enter ctrl-c escape : q a
+  k read   [-n N] [session]                   last N lines of the transcript (25)
+
+Session resolves: explicit arg > K_SESSION env > the only session there is.
+Options come before the session. -j prints JSON everywhere. -t 0: no limit.
+-e: exit with the command's own status (124: timed out, 125: waits for input).
+
+When is a cell finished?
+  By itself: bash, zsh, fish, sh, python, ipython, node, psql, sqlite3 and gdb
+  mark the end of each command; elsewhere the prompt of whoever reads the
+  keyboard ends it. Nothing is ever typed but your code.
+  --prompt="string"  exact prompt match (e.g. --prompt="(gdb)"; --exact=X if it
+                     contains a slash)
+  --prompt=./file    hook: k feeds lines, hook exit = frame end (or --hook=FILE)
+                     made absolute at k new time; must exist and be executable
+  --frame=repeat     5 empty Enters, detect repeated prompt lines
+
+JSON output (-j / fire / poll / peek):
+  fired:        {"cell_id": "...", "status": "fired"}
+  running:      {"cell_id": "...", "status": "running"}
+  done:         {"cell_id": "...", "status": "done", "output": "..."}
+                and as last key "exit_code": N unless it is 0
+  waiting:      {"cell_id": "...", "status": "waiting", "for": "input",
+                 "output": "..."}   or "secret"; answer with k keys, or k int
+  timeout:      {"cell_id": "...", "status": "timeout", "output": ""}
+                it runs on: k peek shows its output, k poll collects it
+  timeout(2+):  {"cell_id": "...", "status": "timeout", "output": "use k int or k kill"}
+  error:        {"status": "error", "output": "..."}
+  cell error:   {"cell_id": "...", "status": "error", "output": "..."}
+
+  Errors without cell_id: no session, active cell, send failed, no active cell
+  Errors with cell_id:    interrupted, exited, incomplete input, unknown cell
+
+Examples:
+  k new work && k run work 'make test'
+  k run -j -e work 'grep -c error log'
+  C=$(k fire work 'sleep 60; echo done') ; k poll work
+  k run work vim ; k keys work escape : q ! enter
+
+Monitor (separate command):
+  km <session> [cell_id] [-1]    event stream -- each stdout line is one JSON event
+"""
+
+KM_HELP = """\
+km -- event monitor beside k
+
+Usage:
+  km <session> [cell_id] [-1]    follow one session
+  km --all [-1]                  follow every session
+
+Each stdout line is one JSON event. -1: exit after the first completion (one-shot);
+a cell that has finished already is told at once.
+
+Events (all end in "ts"):
+  fired:   {"cell_id": "...", "session": "...", "status": "fired", "ts": "..."}
+  done:    {"cell_id": "...", "session": "...", "status": "done", "ts": "..."}
+           also: timeout, interrupted, exited, error; waiting has "for"
+  notify:  {"session": "...", "status": "notify", "from": "...", "message": "...", "ts": "..."}
+  closed:  {"session": "...", "status": "closed", "ts": "..."}
+  error:   {"session": "...", "status": "error", "message": "...", "ts": "..."}
+
+Examples:
+  km work                        what happens in work
+  km work 0123456789ab -1        return when that cell has ended
+"""

@@ -1,0 +1,63 @@
+"""One command line being spoken: who asks, from where, and the ops it may use."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from agent_pty.words.said import Said
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+
+
+class Ops(Protocol):
+    """The daemon, as words see it."""
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return an op's answer, or raise its error."""
+
+    def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
+        """Yield events; the first, `watching`, says that none is missed from now on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """The state of one call."""
+
+    ops: Ops
+    said: Said
+    cwd: str
+    session: str | None  # K_SESSION
+    who: str
+    interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def resolve(self, given: str | None) -> str | None:
+        """Return the session meant: the one given, else K_SESSION, else the only one there is."""
+        name = given if given is not None else self.session or None
+        if name is not None:
+            return checked(name)
+        living = [one["id"] for one in await self.ops.ask("list") if one["active"]]
+        return living[0] if len(living) == 1 else None
+
+
+class Refusal(Exception):
+    """The command cannot be carried out; the text says why, on standard output."""
+
+
+def checked(name: str) -> str:
+    """Return a session name, or refuse it in the words of the contract."""
+    if _NAME.fullmatch(name) is None or ".." in name:
+        raise Refusal(f"ERR invalid session name: {name!r}")
+    return name
+
+
+def jsoned(value: Any) -> str:
+    """Return JSON as the contract has it: blanks behind separators, text as it is."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+Verb = Callable[[Speaker, list[str]], Awaitable[int]]
