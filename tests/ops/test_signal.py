@@ -18,14 +18,18 @@ class FakeSession:
         self.signalled: list[tuple[int, bool]] = []
 
     @property
-    def hands(self) -> "FakeSession":
-        """The input side is this very fake."""
+    def desk(self) -> "FakeSession":
+        """The cells are this very fake."""
         return self
 
-    async def press(self, data: bytes) -> int:
-        """Type nothing."""
-        self.pressed.append(data)
+    @property
+    def cursor(self) -> int:
+        """Where text goes on."""
         return 17
+
+    async def interrupt(self) -> None:
+        """There is no cell to stop: press the key, as it were."""
+        self.pressed.append(b"\x03")
 
     def signal(self, number: int, *, everyone: bool) -> list[int]:
         """Signal nobody."""

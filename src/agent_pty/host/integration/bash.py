@@ -1,4 +1,4 @@
-"""bash: an rcfile of ours that runs the user's own first."""
+"""bash: an rcfile of ours that runs the user's own first; without rcfiles, at the first prompt."""
 
 from __future__ import annotations
 
@@ -6,21 +6,30 @@ from collections.abc import Mapping, Sequence
 
 from agent_pty.host.integration.injected import SCRIPTS, Injected
 
-# With any of these bash reads no rcfile, or another shell's worth of start-up files.
+_SCRIPT = f"{SCRIPTS}/bash.sh"
+_LOGIN = frozenset({"-l", "--login"})
+# With any of these bash is not interactive, reads no rcfile, or reads one that is not ours to take.
 _NOT_OURS = frozenset({"-c", "-s", "--posix", "--rcfile", "--init-file", "--restricted", "-r"})
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Replace the rcfile; login shells and `--norc` keep their meaning inside it."""
-    options = list(argv[1:])
+    """Choose the way in that leaves every start-up file its meaning."""
+    options = argv[1:]
     if any(word in _NOT_OURS or not word.startswith("-") for word in options):
         return None
-    kinds = {"-l": "login", "--login": "login", "--norc": "norc"}
-    start = next((kinds[word] for word in options if word in kinds), "rc")
-    kept = [word for word in options if word not in kinds and word != "--noprofile"]
-    if start == "login" and "--noprofile" in options:
-        start = "norc"
+    ours = {**env, "AGENT_PTY_NONCE": nonce}
+    login = any(word in _LOGIN for word in options)
+    if "--norc" in options or (login and "--noprofile" in options):
+        return _at_first_prompt(argv, ours)
+    kept = [word for word in options if word not in _LOGIN]
+    start = "login" if login else "rc"
     return Injected(
-        argv=[argv[0], "--rcfile", f"{SCRIPTS}/bash.sh", *kept],
-        env={**env, "AGENT_PTY_NONCE": nonce, "AGENT_PTY_START": start},
+        argv=[argv[0], "--rcfile", _SCRIPT, *kept], env={**ours, "AGENT_PTY_START": start}
     )
+
+
+def _at_first_prompt(argv: Sequence[str], env: dict[str, str]) -> Injected:
+    """Let bash start as it was told to and read us in before it shows its first prompt."""
+    own = {"AGENT_PTY_PROMPT_COMMAND": env["PROMPT_COMMAND"]} if "PROMPT_COMMAND" in env else {}
+    added = {"AGENT_PTY_START": "prompt", "PROMPT_COMMAND": f". '{_SCRIPT}'"}
+    return Injected(argv=list(argv), env={**env, **own, **added})

@@ -1,12 +1,14 @@
-"""fish: not integrated yet."""
+"""fish: a command of ours that runs after the user's configuration."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import Injected
+from agent_pty.host.integration.injected import SCRIPTS, Injected
 
 
-def inject(_argv: Sequence[str], _env: Mapping[str, str], _nonce: str) -> Injected | None:
-    """Start it as it is."""
-    return None
+def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
+    """Hand it over as the last of the commands to begin with."""
+    return Injected(
+        argv=[*argv, "-C", f"source {SCRIPTS}/fish.fish"], env={**env, "AGENT_PTY_NONCE": nonce}
+    )

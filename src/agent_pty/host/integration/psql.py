@@ -14,6 +14,7 @@ from agent_pty.host.integration.injected import SCRIPTS, Injected
 # What to type to run a file as one command.
 LOAD = r"\i '{path}'"
 
+_LONGEST = 1000
 _SHORT = "aAbc:d:eEf:F:h:HlL:no:p:P:qR:sStT:U:v:VwWxXz?01"
 _LONG = (
     "echo-all no-align command= dbname= echo-queries echo-errors echo-hidden file= "
@@ -41,9 +42,19 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     # A pager takes the screen, and the output with it. This is a default: options and psqlrc win.
     begin = [argv[0], "--pset=pager=off"]
     if names & {"-X", "--no-psqlrc"}:
+        if "--" in argv:  # no option may follow
+            return None
         return Injected(argv=[*begin, *argv[1:], *_prompts(options, nonce)], env=dict(env))
     variables, added = _start(env, nonce)
     return Injected(argv=[*begin, *variables, *argv[1:]], env={**env, **added})
+
+
+def is_simple(code: str) -> bool:
+    """Tell whether *code* may be typed as it is.
+
+    Several lines pasted at once are one to psql: a backslash command takes the rest of them.
+    """
+    return 0 < len(code) < _LONGEST and code.isprintable()
 
 
 def _start(env: Mapping[str, str], nonce: str) -> tuple[list[str], dict[str, str]]:
@@ -63,7 +74,9 @@ def _start(env: Mapping[str, str], nonce: str) -> tuple[list[str], dict[str, str
 def _prompts(options: Sequence[tuple[str, str]], nonce: str) -> list[str]:
     """Return the prompts with marks around them, as our psqlrc makes them."""
     given = dict(
-        value.partition("=")[::2] for name, value in options if name in {"-v", "--set", "--variable"}
+        value.partition("=")[::2]
+        for name, value in options
+        if name in {"-v", "--set", "--variable"}
     )
     ended = f'%`printf "\\033]133;D;apty={nonce}\\007" >&2`'
     first, second = (given.get(name, _DEFAULT) for name in ("PROMPT1", "PROMPT2"))

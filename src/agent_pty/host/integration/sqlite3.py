@@ -1,12 +1,54 @@
-"""sqlite3: not integrated yet."""
+"""sqlite3: an inputrc of ours, around the user's own, by which readline marks the prompts.
+
+Where sqlite3 was built with another line editor there are no marks. No status: it tells none.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import Injected
+from agent_pty.host.integration.injected import SCRIPTS, Injected
+
+# What to type to run a file as one command.
+LOAD = '.read "{path}"'
+
+_LONGEST = 1000
+# How many words behind an option are its values; the others have none.
+_VALUES = {
+    **dict.fromkeys("cmd escape heap init maxsize mmap newline nonce nullvalue".split(), 1),
+    **dict.fromkeys("separator sorterref vfs".split(), 1),
+    **dict.fromkeys(("lookaside", "pagecache"), 2),
+}
+# With any of these it does its work and ends.
+_NOT_OURS = frozenset({"batch", "help", "version"})
 
 
-def inject(_argv: Sequence[str], _env: Mapping[str, str], _nonce: str) -> Injected | None:
-    """Start it as it is."""
-    return None
+def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
+    """Start it from a script of ours; with SQL to run it asks nobody."""
+    words = iter(argv[1:])
+    operands = 0
+    for word in words:
+        name = word.lstrip("-")
+        operands += not word.startswith("-")
+        if operands > 1 or (word.startswith("-") and (name in _NOT_OURS or name.startswith("A"))):
+            return None
+        for _ in range(_VALUES.get(name, 0) if word.startswith("-") else 0):
+            next(words, None)
+    return Injected(
+        argv=["sh", f"{SCRIPTS}/sqlite3.sh", *argv],
+        env={**env, "AGENT_PTY_NONCE": nonce},
+    )
+
+
+def is_simple(code: str) -> bool:
+    """Tell whether *code* may be typed as it is: one line that is surely a whole command.
+
+    A continuation prompt has the marks of a prompt, so it had better not appear.
+    """
+    return (
+        0 < len(code) < _LONGEST
+        and code.isprintable()
+        and (code.startswith(".") or code.rstrip().endswith(";"))
+        and all(code.count(quote) % 2 == 0 for quote in "'\"`")
+        and not any(word in code.lower() for word in ("--", "/*", "[", "trigger"))
+    )

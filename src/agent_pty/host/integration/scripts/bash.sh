@@ -6,7 +6,7 @@ __apty_nonce=$AGENT_PTY_NONCE
 __apty_start=$AGENT_PTY_START
 unset AGENT_PTY_NONCE AGENT_PTY_START
 
-# -- the user's start-up files, as bash would have read them
+# -- the user's start-up files; /etc/bash.bashrc was read before us where bash is built to do so
 case $__apty_start in
     login)
         [ ! -r /etc/profile ] || . /etc/profile
@@ -16,14 +16,18 @@ case $__apty_start in
         unset __apty_file
         ;;
     rc)
-        [ ! -r /etc/bash.bashrc ] || . /etc/bash.bashrc
         [ ! -r ~/.bashrc ] || . ~/.bashrc
         ;;
+    prompt)
+        unset PROMPT_COMMAND
+        [ -z "${AGENT_PTY_PROMPT_COMMAND-}" ] || PROMPT_COMMAND=$AGENT_PTY_PROMPT_COMMAND
+        unset AGENT_PTY_PROMPT_COMMAND
+        ;;
 esac
-unset __apty_start
 
 # -- marks
 __apty_number=0
+__apty_ps0=
 __apty_ps1=
 __apty_ps2=
 
@@ -38,29 +42,40 @@ __apty_ended() {
 # Last at every prompt: themes set their prompt anew, so ours is put around it anew.
 __apty_prompt() {
     local status=$? tag="apty=$__apty_nonce.$__apty_number"
+    [[ ${PS0-} == *"apty=$__apty_nonce"* ]] || __apty_ps0=${PS0-}
     [[ ${PS1-} == *"apty=$__apty_nonce"* ]] || __apty_ps1=${PS1-}
     [[ ${PS2-} == *"apty=$__apty_nonce"* ]] || __apty_ps2=${PS2-}
-    [[ ${PS0-} == *"apty=$__apty_nonce"* ]] || __apty_ps0=${PS0-}
+    PS0=$__apty_ps0'\e]133;C;'$tag'\a'
     PS1=$__apty_ps1'\[\e]133;B;'$tag'\a\]'
     PS2=$__apty_ps2'\[\e]133;P;'$tag'\a\]'
-    PS0=$__apty_ps0'\e]133;C;'$tag'\a'
-    export -n PS0 PS1 PS2  # the nonce is nobody else's
+    export -n PS0 PS1 PS2 # the nonce is nobody else's
     __apty_hold
     return "$status"
 }
 
-# PROMPT_COMMAND is a string for most users and a list for some; others may have changed it since.
+# Others may have changed PROMPT_COMMAND since; before bash 5.1 it cannot be a list.
 __apty_hold() {
-    local last=$((${#PROMPT_COMMAND[@]} - 1))
-    if [[ ${PROMPT_COMMAND[0]-} != __apty_ended* ]]; then
-        PROMPT_COMMAND[0]="__apty_ended${PROMPT_COMMAND[0]:+; ${PROMPT_COMMAND[0]}}"
+    local first=${PROMPT_COMMAND[0]-} last
+    [[ $first == __apty_ended* ]] || PROMPT_COMMAND[0]="__apty_ended${first:+; $first}"
+    if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] < 501)); then
+        [[ ${PROMPT_COMMAND[0]} == *__apty_prompt ]] || PROMPT_COMMAND[0]+='; __apty_prompt'
+        return 0
     fi
+    last=$((${#PROMPT_COMMAND[@]} - 1))
     if [[ $last -lt 1 || ${PROMPT_COMMAND[last]} != __apty_prompt ]]; then
         PROMPT_COMMAND+=(__apty_prompt)
     fi
 }
 
-__apty_ps0=
 __apty_hold
 # An agent's `!` is meant as it stands.
 set +o histexpand
+
+if [ "$__apty_start" = prompt ]; then
+    unset __apty_start
+    # This prompt's commands are being run already; a user's own still come first.
+    eval "${PROMPT_COMMAND[0]}"
+    __apty_prompt
+else
+    unset __apty_start
+fi

@@ -114,13 +114,26 @@ class _Second(_Prompt):
     __slots__ = ()
 
     def marked(self, plain: str) -> str:
-        # Python asks for ps2 right after ps1: time to see that the user has set ps1 anew. This one
-        # prompt is drawn behind its B.
+        # Python asks for ps2 right after ps1: time to see that the user has set ps1 anew.
         if not isinstance(sys.ps1, _First):
             _ended()
-            _write(_mark("B"))
-        _hold()
+            _write_once_drawn(_mark("B"))
+            _hold()
         return plain + _unseen(_mark("P"))
+
+
+def _write_once_drawn(mark: str) -> None:
+    """Write a mark behind a prompt whose text can no longer be changed."""
+    set_hook = getattr(sys.modules.get("readline"), "set_pre_input_hook", None)
+    if set_hook is None:
+        _write(mark)
+        return
+
+    def drawn() -> None:
+        set_hook(None)
+        _write(mark)
+
+    set_hook(drawn)
 
 
 def _hold() -> None:

@@ -1,0 +1,132 @@
+# agent-pty: marks for fish (see core/mark.py), run after the user's own configuration.
+# Rule of the file: every name it adds begins with __apty_, nothing is exported or universal, and
+# while a command runs the prompt and the Enter key are the user's own: they may look at them,
+# change and save them.
+
+set -g __apty_nonce $AGENT_PTY_NONCE
+set -e AGENT_PTY_NONCE
+set -g __apty_number 0
+set -g __apty_reading 1
+set -g __apty_kind B
+set -g __apty_undo
+
+function __apty_mark
+    builtin printf '\e]133;%s;apty=%s.%s\a' $argv[1] $__apty_nonce $__apty_number
+end
+
+function __apty_end
+    set __apty_number (builtin math $__apty_number + 1)
+    set __apty_kind B
+    __apty_mark "D;$argv[1]"
+end
+
+# -- one command
+
+function __apty_preexec --on-event fish_preexec
+    set __apty_reading 0
+    __apty_unwrap
+    __apty_mark C
+end
+
+function __apty_postexec --on-event fish_postexec
+    __apty_end $status
+end
+
+# Handlers run in the order of their definition. What the user's print when a command has ended
+# is not its output, so they are defined again, behind ours.
+for __apty_line in (functions --handlers-type generic)
+    set -l __apty_names (builtin string match -r '^fish_postexec (.+)$' -- $__apty_line)
+    and test $__apty_names[2] != __apty_postexec
+    and functions $__apty_names[2] | source
+end
+set -e __apty_line
+
+# -- prompts
+
+# If nothing has ended since the last prompt, an empty line has.
+function __apty_prompt --on-event fish_prompt
+    set -l code $status
+    test $__apty_reading = 0; or __apty_end $code
+    set __apty_reading 1
+    functions -q __apty_users_prompt; or __apty_wrap
+end
+
+# After these two fish shows the prompt from memory, without an event. What it could not
+# understand would stay in the line, and the next command be added to it; Ctrl-Y brings it back.
+function __apty_posterror --on-event fish_posterror
+    __apty_end 123 # as `eval` has it
+    commandline -f beginning-of-buffer begin-selection end-of-buffer kill-selection end-selection
+    commandline -f repaint
+end
+
+function __apty_cancel --on-event fish_cancel
+    __apty_end 130
+    commandline -f repaint
+end
+
+# A prompt may end in a newline, which fish drops: the mark stands before it.
+function __apty_draw
+    set -l lines (__apty_users_prompt)
+    set -l last "$lines[-1]"(__apty_mark $__apty_kind)
+    builtin string join -- \n $lines[1..-2] $last
+end
+
+# fish has no continuation prompt: Enter in an incomplete command adds a line to it. The mark is
+# for the prompt to show, because fish loses a Ctrl-C that is answered to it from in here.
+function __apty_enter
+    test $__apty_reading = 1; or return
+    set __apty_kind B
+    commandline --is-valid
+    switch $status
+        case 1 # an error message follows, which is hard to find behind the echo of many lines
+            test (commandline | count) -lt 2; or __apty_mark C
+        case 2
+            set __apty_kind P
+    end
+end
+
+function __apty_entered
+    test $__apty_kind = B; or commandline -f repaint
+end
+
+# -- what is the user's while a command runs
+
+function __apty_wrap
+    functions -q fish_prompt
+    and functions -c fish_prompt __apty_users_prompt
+    or function __apty_users_prompt; end
+    function fish_prompt
+        __apty_draw
+    end
+    for mode in (builtin string match -v paste -- (bind --list-modes))
+        __apty_bind $mode
+    end
+end
+
+function __apty_unwrap
+    functions -q __apty_users_prompt; or return
+    functions -e fish_prompt
+    functions -c __apty_users_prompt fish_prompt
+    functions -e __apty_users_prompt
+    for line in $__apty_undo
+        eval $line
+    end
+    set __apty_undo
+end
+
+# Put ours around what Enter does. The user's own binding is the last that is shown; bindings are
+# either all names of functions of the line editor or all commands, and ours is a command.
+function __apty_bind
+    set -l line (bind -M $argv[1] \r 2>/dev/null)[-1]
+    set -l parts (builtin string match -r '^bind (--preset )?(.*?)(\\\\r|enter) (.+)$' -- $line)
+    or return
+    eval set -l commands $parts[5]
+    set -l functions (bind --function-names)
+    for index in (seq (count $commands))
+        contains -- $commands[$index] $functions
+        and set commands[$index] "commandline -f $commands[$index]"
+    end
+    test -n "$parts[2]"; and set line "bind -e -M $argv[1] $parts[4]"
+    set -a __apty_undo $line
+    eval bind $parts[3] $parts[4] __apty_enter (builtin string escape -- $commands) __apty_entered
+end

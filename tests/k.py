@@ -1,0 +1,107 @@
+"""A caller of `k`: the command itself, in the home of one Agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from user import Agent
+
+SHELLS = ("bash", "zsh", "fish", "dash")
+_SECONDS = 60
+_BIN = os.path.dirname(sys.executable)
+
+
+class K:
+    """Runs the real `k` and `km`; *variables* are added to the environment of every call."""
+
+    def __init__(self, agent: Agent, **variables: str) -> None:
+        self.agent = agent
+        self.env = {**agent.env, **variables}
+        if "K_SESSION" not in variables:
+            self.env.pop("K_SESSION", None)
+        # Without one, zsh greets a new user with a menu.
+        (agent.home / ".zshrc").touch()
+
+    def run(self, *words: str, program: str = "k") -> subprocess.CompletedProcess[str]:
+        """Run `k` (or `km`) to its end."""
+        return subprocess.run(
+            [f"{_BIN}/{program}", *words],
+            cwd=self.agent.home,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=_SECONDS,
+            check=False,
+        )
+
+    def json(self, *words: str, program: str = "k") -> dict[str, Any]:
+        """Run `k` and return the one object it says."""
+        done = self.run(*words, program=program)
+        assert done.stdout.count("\n") == 1, (done.stdout, done.stderr)
+        said: dict[str, Any] = json.loads(done.stdout)
+        return said
+
+    def start(self, *words: str, program: str = "k") -> subprocess.Popen[str]:
+        """Run `k` beside the test, which has to end or await it."""
+        return subprocess.Popen(
+            [f"{_BIN}/{program}", *words],
+            cwd=self.agent.home,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def new(self, name: str, *words: str) -> str:
+        """Start a session, which must succeed; return its name."""
+        done = self.run("new", name, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return name
+
+    def kill(self, name: str) -> None:
+        """End a session."""
+        self.run("kill", name)
+
+    def session(self, program: str) -> str:
+        """Return a session of *program* that is free: the one of the tests before, if it is."""
+        if self.json("poll", program)["status"] != "error":
+            self.kill(program)  # a test that failed left it busy
+        return self.new(program, program)
+
+    def cell(self, session: str, code: str, *, limit: int = 20) -> dict[str, Any]:
+        """Run code and return how it ended, without the cell's own id."""
+        said = self.json("run", "-j", "-t", str(limit), session, code)
+        said.pop("cell_id", None)
+        return said
+
+    def output(self, session: str, code: str, *, limit: int = 20) -> str:
+        """Run code that must end by itself; return its output."""
+        said = self.cell(session, code, limit=limit)
+        assert said["status"] == "done", said
+        output: str = said["output"]
+        return output
+
+    def file(self, name: str, text: str) -> Path:
+        """Put a file into the home."""
+        path = self.agent.home / name
+        path.write_text(text)
+        return path
+
+
+def within(
+    shell: str, *, fish: str | None = None, python: str | None = None
+) -> pytest.MarkDecorator:
+    """Run a test in each shell, and in Python if *python* says the same; fish differs at times."""
+    codes = {**dict.fromkeys(SHELLS, shell), "fish": fish or shell}
+    codes |= {"python3": python} if python is not None else {}
+    values = [pytest.param(program, code, id=program) for program, code in codes.items()]
+    return pytest.mark.parametrize(("program", "code"), values)
