@@ -61,7 +61,21 @@ def _share(result: Result) -> float:
     return result.ratio(result.peers[0]) or 0.0
 
 
+def _times(peer: str) -> Callable[[Result], float]:
+    """How many times faster than one of the peers; 0 if it took no part."""
+
+    def of(result: Result) -> float:
+        found = next((one for one in result.peers if one.name == peer), None)
+        return (result.ratio(found) if found is not None else None) or 0.0
+
+    return of
+
+
 RULES = (
+    _above("k run echo hello", "k run, times faster than agent-tty", 5, _times("agent-tty")),
+    _above("k poll", "k poll, times faster than python3 -c pass", 1, _times("python")),
+    _below("k new", "k new to usable prompt, ms", 60, _p50_ms),
+    _above("50 MB by k run", "50 MB by k run, times faster than agent-tty", 5, _times("agent-tty")),
     _below("send + screen, open", "send + screen over an open socket, p50 in ms", 1, _p50_ms),
     _below("screen, open", "screen of a quiet session, open socket, p50 in ms", 1, _p50_ms),
     _below("screen, back to back", "... asked again at once, p50 in ms", 1, _p50_ms),

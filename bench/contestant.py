@@ -29,5 +29,7 @@ class Contestant:
     timed: Mapping[str, Measure] = field(default_factory=dict)
     # Shows the file of this path in a shell and sees the end of it.
     pour: Callable[[str], Poured] | None = None
+    # The same by a cell of `k`.
+    k_pour: Callable[[str], Poured] | None = None
     # Runs this shell command until it says "up", ends the session, says how long that took.
     fell: Callable[[str], float] | None = None

@@ -8,6 +8,7 @@ import time
 from bench import wakeup
 from bench.clock import timed
 from bench.contestant import Contestant
+from bench.our_k import OurK
 from bench.ours import Ours, make, make_ready
 from bench.place import PROMPT
 
@@ -19,6 +20,8 @@ def contestant(us: Ours) -> Contestant:
     with us.connect() as connection:
         make_ready(connection, shell)
         make(connection, clock, wakeup.ARGV)
+
+    k = OurK(us)
 
     def new() -> float:
         name = place.name()
@@ -48,7 +51,9 @@ def contestant(us: Ours) -> Contestant:
             "trip_cli": trip,
             "screen_cli": lambda: timed(lambda: us.cli("screen", shell)),
             "wake_cli": wake,
+            **k.timed(),
         },
+        k_pour=k.pour,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from user import Agent
+from user import Agent, eventually
 
 SHELLS = ("bash", "zsh", "fish", "dash")
 _SECONDS = 60
@@ -60,6 +61,19 @@ class K:
             stderr=subprocess.PIPE,
             encoding="utf-8",
         )
+
+    def monitor(self, session: str) -> subprocess.Popen[str]:
+        """Start `km` and return when it listens: when it has told of a note."""
+        monitor = self.start(session, program="km")
+        assert monitor.stdout is not None
+        pipe = monitor.stdout.fileno()
+
+        def told() -> bool:
+            self.run("notify", session, "are you there?")
+            return bool(select.select([pipe], [], [], 0)[0])
+
+        eventually(told)
+        return monitor
 
     def new(self, name: str, *words: str) -> str:
         """Start a session, which must succeed; return its name."""

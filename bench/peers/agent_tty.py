@@ -26,6 +26,7 @@ class AgentTty:
         self._env = {**place.env, "TMUX_TMPDIR": place.folder()}
         self._shell = place.name()
         self._made: set[str] = set()
+        self._busy = ""
 
     def k(self, *words: str) -> str:
         """Run `k`."""
@@ -69,7 +70,7 @@ class AgentTty:
 
     def contestant(self) -> Contestant:
         """Return what it can do."""
-        return Contestant(name="agent-tty", timed=self._timed(), pour=self._pour)
+        return Contestant(name="agent-tty", timed=self._timed(), pour=self._pour, k_pour=self._pour)
 
     def _timed(self) -> dict[str, Measure]:
         return {
@@ -78,12 +79,30 @@ class AgentTty:
             "trip_cli": self._trip,
             "screen_cli": lambda: timed(lambda: self.k("history", self._shell)),
             "wake_cli": self._wake,
+            "k_new": self._new,
+            "k_run": lambda: timed(lambda: self.k("run", "-j", self._shell, "echo hello")),
+            "k_poll": self._poll,
+            "k_fire": self._fire,
         }
 
     def _new(self) -> float:
         name = self._place.name()
         taken = timed(lambda: self.make(name))
         self.k("kill", name)
+        return taken
+
+    def _poll(self) -> float:
+        """A cell that never ends, in a session of its own."""
+        if not self._busy:
+            self._busy = self._place.name()
+            self.make(self._busy)
+            self.k("fire", "-t", "100000", self._busy, "sleep 100000")
+        return timed(lambda: self.k("poll", self._busy))
+
+    def _fire(self) -> float:
+        taken = timed(lambda: self.k("fire", self._shell, "true"))
+        while "running" in self.k("poll", self._shell):
+            pass
         return taken
 
     def _trip(self) -> float:

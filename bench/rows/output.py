@@ -18,6 +18,7 @@ def run(ground: Ground) -> list[Result]:
         path = os.path.join(ground.place.path, f"{megabytes}.txt")
         pouring.write(path, megabytes)
         results += _rows(ground, path, megabytes, rounds)
+        results.append(_by_k(ground, path, megabytes, rounds))
         os.unlink(path)
     return results
 
@@ -37,6 +38,25 @@ def _rows(ground: Ground, path: str, megabytes: int, rounds: int) -> list[Result
         Result(row=f"{megabytes} MB, end seen", unit="s", ours=seen[0], peers=seen[1:]),
         Result(row=f"{megabytes} MB, all in hand", unit="s", ours=whole[0], peers=whole[1:]),
     ]
+
+
+def _by_k(ground: Ground, path: str, megabytes: int, rounds: int) -> Result:
+    """Show the file in a cell."""
+    field = [ground.cli, *(peer for peer in ground.peers if peer.k_pour)]
+    poured: dict[str, list[Poured]] = {one.name: [] for one in field}
+    for number in range(rounds):
+        for one in in_turn(field, number):
+            say(f"{megabytes} MB by k through {one.name}")
+            brought = try_peer(one.name, partial(_k_pour, one, path))
+            if brought is not None:
+                poured[one.name].append(brought)
+    whole = [_whole(name, all_) for name, all_ in poured.items() if all_]
+    return Result(row=f"{megabytes} MB by k run", unit="s", ours=whole[0], peers=whole[1:])
+
+
+def _k_pour(one: Contestant, path: str) -> Poured:
+    assert one.k_pour
+    return one.k_pour(path)
 
 
 def _pour(one: Contestant, path: str) -> Poured:

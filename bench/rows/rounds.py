@@ -30,6 +30,10 @@ TIMED = (
     Timed(key="screen_open", title="screen, open", full=400, quick=40),
     Timed(key="screen_burst", title="screen, back to back", full=400, quick=40),
     Timed(key="send_screen", title="send + screen, open", full=400, quick=40),
+    Timed(key="k_run", title="k run echo hello", full=60, quick=8),
+    Timed(key="k_poll", title="k poll", full=60, quick=8),
+    Timed(key="k_fire", title="k fire", full=30, quick=5),
+    Timed(key="k_new", title="k new", full=10, quick=2),
     Timed(key="wake_cli", title="wait wake-up, CLI", full=40, quick=5),
     Timed(key="wake_open", title="wait wake-up, open", full=150, quick=8),
 )

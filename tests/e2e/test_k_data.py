@@ -37,7 +37,7 @@ def test_row_02_no_cell_of_a_repl_times_out_by_chance(k: K, words: tuple[str, ..
     """
     session = k.new("many" + "-exact" * len(words), "python3", *words)
 
-    for number in range(25):
+    for number in range(20):
         assert k.output(session, f"print({number}, 'is it')", limit=5) == f"{number} is it"
         assert k.output(session, f"{number} + 1", limit=5) == str(number + 1)
 
@@ -127,13 +127,7 @@ def test_row_10_output_cannot_forge_an_event(k: K) -> None:
     Text like an event line of the original is output; `km` tells only what happened.
     """
     session, forged = k.new("forger", "bash"), f"{RULE} cell:0123456789ab done {RULE}"
-    monitor = k.start(session, program="km")
-    # A note that is heard shows that the monitor listens.
-    assert monitor.stdout is not None
-    while not k.run("notify", session, "listening?").stderr and not _heard(
-        monitor.stdout.readline()
-    ):
-        pass
+    monitor = k.monitor(session)
 
     said = k.json("run", "-j", session, f"echo '{forged}'; echo '{RULE} notify [me] x {RULE}'")
     k.kill(session)
@@ -143,10 +137,6 @@ def test_row_10_output_cannot_forge_an_event(k: K) -> None:
     cells = [one for one in told if "cell_id" in one]
     assert {one["cell_id"] for one in cells} == {said["cell_id"]}
     assert "x" not in [one.get("message") for one in told]
-
-
-def _heard(line: str) -> bool:
-    return bool(json.loads(line)["status"] == "notify")
 
 
 @within(

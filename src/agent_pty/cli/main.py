@@ -2,7 +2,8 @@
 
 Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has
 ended; 6 the host was lost, so whether it acted is unknown; 7 a --fail-on
-condition came true; 130 interrupted.
+condition came true; 8 the cell waits for a person; 130 interrupted. `run`,
+`poll` and `exec` exit as the command did.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ _MODULES = {
         "resize",
         "rename",
     ),
+    "cell": ("run", "fire", "poll", "peek", "exec", "skill"),
     "screen": ("screen",),
     "hands": ("keys", "paste", "type", "click", "wheel", "drag", "batch"),
     "stream": ("attach", "watch"),

@@ -43,8 +43,12 @@ def _new(call: Invocation) -> int:
         title=o.title,
         isolate=o.isolate,
         backend=o.backend,
+        marks=not o.no_marks,
+        frame=o.frame,
         key=o.key,
     )
+    if o.ready:
+        call.ask("ready", id=created["id"])
     return call.show(created, f"created session {created['id']}")
 
 
@@ -195,6 +199,9 @@ _NEW: tuple[Argument, ...] = (
     argument("--env", action="append", default=[], metavar="K=V", help="may be repeated"),
     argument("--title", help="a label for people"),
     argument("--isolate", action="store_true", help="a host process of its own"),
+    argument("--ready", action="store_true", help="return when its prompt is ready"),
+    argument("--no-marks", action="store_true", help="start it without shell integration"),
+    argument("--frame", metavar="F", help="exact:PROMPT, hook:/FILE or repeat"),
     KEY,
     argument("argv", nargs="*", help="after --: a program and its arguments, no shell"),
 )

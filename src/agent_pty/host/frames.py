@@ -64,7 +64,7 @@ class Ladder:
     def looked(self, verdict: Verdict, look: Look, same: int) -> Result | None:
         """A prompt without a mark ends a command in a program that has no marks."""
         if self._sheet.cell.incomplete and verdict is not Verdict.BUSY and look.seat.own:
-            return self._sheet.failed(INCOMPLETE)
+            return self._sheet.failed(INCOMPLETE, at_prompt=True)
         if verdict is not Verdict.PROMPT or same < 1:
             return None
         # Another program's prompt has nothing of the output before it.

@@ -82,12 +82,12 @@ class Sheet:
             cell_id=self.cell.id, status=Status.DONE, output=output, frame=frame, exit_code=code
         )
 
-    def failed(self, error: str, *, code: int | None = None) -> Result:
+    def failed(self, error: str, *, code: int | None = None, at_prompt: bool = False) -> Result:
         """Return another end; what was written until then is kept."""
         return Result(
             cell_id=self.cell.id,
             status=Status.ERROR,
-            output=self.so_far() if self.cell.typed >= 0 else Output(start=0, end=0),
+            output=self.upto(self.end) if at_prompt else self.so_far(),
             frame=None,
             error=error,
             exit_code=code,

@@ -35,5 +35,6 @@ class Typist:
 
     def _loading(self, code: str) -> str:
         """Put the code into a file; return the line that runs it."""
-        atomic.replace(self._file, code.encode(), durable=False)
+        text = self._dialect.text.format(code=code)
+        atomic.replace(self._file, text.encode(), durable=False)
         return (self._dialect.load or "").format(path=self._file)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent_pty.host.integration import dash, gdb, ipython, node, psql, python, sqlite3
+
 # In line mode the kernel keeps 4095 bytes of a line and drops the rest.
 _LONGEST_LINE = 1000
 
@@ -22,6 +24,7 @@ class Dialect:
     """
 
     load: str | None = None
+    text: str = "{code}"  # what is put into the file
     is_simple: Callable[[str], bool] = one_line
     pastes: bool = False
 
@@ -30,7 +33,13 @@ _DIALECTS: dict[str, Dialect] = {
     "bash": Dialect(load=". '{path}'", pastes=True),
     "zsh": Dialect(load=". '{path}'", pastes=True),
     "fish": Dialect(load="source '{path}'", pastes=True),
-    "dash": Dialect(load=". '{path}'"),
+    "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple),
+    "python": Dialect(load=python.LOAD, is_simple=python.is_simple),
+    "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple),
+    "node": Dialect(load=node.LOAD, is_simple=node.is_simple),
+    "psql": Dialect(load=psql.LOAD, is_simple=psql.is_simple),
+    "sqlite3": Dialect(load=sqlite3.LOAD, is_simple=sqlite3.is_simple),
+    "gdb": Dialect(load=gdb.LOAD, is_simple=gdb.is_simple),
 }
 
 

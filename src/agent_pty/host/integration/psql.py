@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getopt
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_pty.host.integration.injected import SCRIPTS, Injected
@@ -17,27 +18,25 @@ LOAD = r"\i '{path}'"
 _LONGEST = 1000
 _SHORT = "aAbc:d:eEf:F:h:HlL:no:p:P:qR:sStT:U:v:VwWxXz?01"
 _LONG = (
-    "echo-all no-align command= dbname= echo-queries echo-errors echo-hidden file= "
-    "field-separator= field-separator-zero host= html list log-file= no-readline single-transaction "
-    "output= port= pset= quiet record-separator= record-separator-zero single-step single-line "
-    "tuples-only table-attr= username= set= variable= version no-password password expanded "
-    "no-psqlrc help csv cluster="
-).split()
-# With any of these psql does its work and ends.
-_NOT_OURS = frozenset(
-    "-c --command -f --file -l --list -V --version -? --help -1 --single-transaction".split()
+    "cluster= command= csv dbname= echo-all echo-errors echo-hidden echo-queries expanded "
+    "field-separator= field-separator-zero file= help host= html list log-file= no-align "
+    "no-password no-psqlrc no-readline output= password port= pset= quiet record-separator= "
+    "record-separator-zero set= single-line single-step single-transaction table-attr= "
+    "tuples-only username= variable= version"
 )
+# With any of these psql does its work and ends.
+_NOT_OURS = re.compile(r"-[cflV?1]$|--(command|file|list|version|help|single-transaction)$")
 _DEFAULT = "%/%R%x%# "  # of both prompts
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
     """Replace the psqlrc; without one, give the prompts as variables."""
     try:
-        options, _ = getopt.gnu_getopt(list(argv[1:]), _SHORT, _LONG)
+        options, _ = getopt.gnu_getopt(list(argv[1:]), _SHORT, _LONG.split())
     except getopt.GetoptError:
         return None
     names = {name for name, _ in options}
-    if names & _NOT_OURS:
+    if any(_NOT_OURS.match(name) for name in names):
         return None
     # A pager takes the screen, and the output with it. This is a default: options and psqlrc win.
     begin = [argv[0], "--pset=pager=off"]

@@ -5,6 +5,7 @@ Where sqlite3 was built with another line editor there are no marks. No status: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_pty.host.integration.injected import SCRIPTS, Injected
@@ -13,14 +14,13 @@ from agent_pty.host.integration.injected import SCRIPTS, Injected
 LOAD = '.read "{path}"'
 
 _LONGEST = 1000
-# How many words behind an option are its values; the others have none.
-_VALUES = {
-    **dict.fromkeys("cmd escape heap init maxsize mmap newline nonce nullvalue".split(), 1),
-    **dict.fromkeys("separator sorterref vfs".split(), 1),
-    **dict.fromkeys(("lookaside", "pagecache"), 2),
-}
+# Options whose next word, or next two, are their values.
+_ONE = re.compile(
+    r"--?(cmd|escape|heap|init|maxsize|mmap|newline|nonce|nullvalue|separator|sorterref|vfs)$"
+)
+_TWO = re.compile(r"--?(lookaside|pagecache)$")
 # With any of these it does its work and ends.
-_NOT_OURS = frozenset({"batch", "help", "version"})
+_NOT_OURS = re.compile(r"--?(batch|help|version|A.*)$")
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
@@ -28,11 +28,12 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     words = iter(argv[1:])
     operands = 0
     for word in words:
-        name = word.lstrip("-")
         operands += not word.startswith("-")
-        if operands > 1 or (word.startswith("-") and (name in _NOT_OURS or name.startswith("A"))):
+        if operands > 1 or _NOT_OURS.match(word):
             return None
-        for _ in range(_VALUES.get(name, 0) if word.startswith("-") else 0):
+        if _ONE.match(word) or _TWO.match(word):
+            next(words, None)
+        if _TWO.match(word):
             next(words, None)
     return Injected(
         argv=["sh", f"{SCRIPTS}/sqlite3.sh", *argv],

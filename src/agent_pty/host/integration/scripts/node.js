@@ -124,7 +124,7 @@ function mark(server) {
     try {
       const code = require('fs').readFileSync(file, 'utf8');
       // A file is all there is; of incomplete code node would wait for the rest.
-      if (!isComplete(code)) compile(code);
+      if (!isCommand(server, code) && !isComplete(code)) compile(code);
       // Bound, not called from a function of ours: see the rules.
       command.action = server.emit.bind(server, 'line', code);
       cell = { ignoreUndefined: server.ignoreUndefined };

@@ -1,0 +1,287 @@
+"""Rows 53 to 58 of the contract's list of failures, and the life of sessions (1.6, 1.12)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from k import K
+from user import Agent
+
+MEGABYTE = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def k(shared: Agent) -> K:
+    """The command, with one daemon for this file."""
+    return K(shared)
+
+
+def test_row_53_status_types_nothing(k: K) -> None:
+    """
+    `k status` leaves no trace in the terminal, nor in what a program reads from it.
+    """
+    k.new("r53")
+    k.run("run", "r53", "stty -icanon; head -c 1 > r53.txt")
+    before = k.json("screen", "-j", "r53")
+
+    done = k.run("status", "r53")
+
+    after = k.json("screen", "-j", "r53")
+    assert (done.stdout, done.returncode) == ("OK r53 pipe=ok\n", 0)
+    assert (before["hash"], before["cursor"]) == (after["hash"], after["cursor"])
+    k.run("keys", "r53", "x")
+    assert k.agent.ask("wait", id="r53", until="prompt", timeout_ms=30_000)
+    assert (k.agent.home / "r53.txt").read_text() == "x"
+
+
+def test_row_54_files_are_the_users_own(k: K) -> None:
+    """
+    Nobody else may enter the home, and what is in it is not for others either.
+    """
+    k.new("r54")
+    cell = k.json("fire", "r54", "echo secret")["cell_id"]
+    k.run("r54", cell, "-1", program="km")
+
+    home = k.agent.home
+    open_to_others = [
+        str(path.relative_to(home))
+        for path in (home / "run", *(home / "run").rglob("*"), home / "agent-pty.sock")
+        if path.lstat().st_mode & 0o077 and not path.is_symlink()
+    ]
+    assert home.stat().st_mode & 0o777 == 0o700
+    assert open_to_others == []
+
+
+@pytest.fixture
+def nobody() -> Iterator[dict[str, str]]:
+    """The environment of another user of this machine."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can be somebody else")
+    # Not tmp_path: that is the first user's own.
+    with tempfile.TemporaryDirectory(prefix="ap-", ignore_cleanup_errors=True) as home:
+        os.chown(home, 65534, 65534)
+        yield {"HOME": home, "AGENT_PTY_HOME": home, "PATH": os.environ["PATH"], "PS1": "$ "}
+
+
+def test_row_54_a_second_user_is_not_in_the_way(k: K, nobody: dict[str, str]) -> None:
+    """
+    Another user has sessions of their own, and the first user's are closed to them.
+    """
+    k.new("r54b")
+    command = f"{os.path.dirname(os.sys.executable)}/k"
+
+    def other(*words: str, **variables: str) -> str:
+        done = subprocess.run(
+            [command, *words],
+            env={**nobody, **variables},
+            cwd="/",
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return done.stdout + done.stderr
+
+    try:
+        if "Permission denied" in (said := other("new", "r54b")):
+            pytest.skip(said)
+        assert said == "OK r54b\n"
+        assert other("run", "r54b", "id -un") == "nobody\n"
+        assert k.output("r54b", "id -un") != "nobody"
+        theirs = {"AGENT_PTY_SOCKET": str(k.agent.home / "agent-pty.sock")}
+        assert "r54b" not in other("ls", **theirs)
+    finally:
+        other("kill", "r54b")
+        Agent(Path(nobody["AGENT_PTY_HOME"])).cli("stop")
+
+
+def test_row_55_a_large_log_is_bounded(k: K) -> None:
+    """
+    After 40 MB of output `history` is as quick as before, and the disk holds only so much.
+    """
+    k.new("r55")
+    k.run("run", "-t", "60", "r55", "yes 0123456789012345678901234567890123456789 | head -c 40000000")
+    k.output("r55", "echo the last word")
+
+    began = time.monotonic()
+    history = k.run("history", "r55").stdout
+    took = time.monotonic() - began
+
+    assert "the last word" in history.splitlines()
+    assert took < 1
+    directory = k.agent.home / "run"
+    size = sum(path.lstat().st_blocks * 512 for path in directory.rglob("*"))
+    assert size < 40 * MEGABYTE
+
+
+def test_row_56_ls_shows_our_sessions_and_their_state(k: K) -> None:
+    """
+    `k ls` shows name, state and command of each of our sessions, and nothing of tmux.
+    """
+    tmux = ["tmux", "-f", "/dev/null", "-S", str(k.agent.home / "tmux")]
+    subprocess.run([*tmux, "new-session", "-d", "-s", "foreign"], env=k.env, check=True)
+    user = K(k.agent, TMUX=f"{k.agent.home}/tmux,1,0")
+    try:
+        k.new("r56")
+        k.new("r56.python", "python3", "-q")
+        k.run("run", "r56", "exit 3")
+
+        listed = user.run("ls").stdout.splitlines()
+        facts = json.loads(user.run("ls", "-j").stdout)
+    finally:
+        subprocess.run([*tmux, "kill-server"], env=k.env, check=True)
+
+    rows = {line.split()[0]: line.split()[1:] for line in listed}
+    assert "foreign" not in rows
+    assert rows["r56"] == ["exited", "3", "bash"]
+    assert rows["r56.python"] == ["running", "python3", "-q"]
+    assert {"name": "r56.python", "state": "running", "command": "python3 -q"} in facts
+    assert [one["name"] for one in facts] == [line.split()[0] for line in listed]
+
+
+@pytest.mark.parametrize(
+    ("words", "usage", "value"),
+    [
+        (["run", "-t", "x", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t 'x'"),
+        (["run", "-t", "1.5", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t '1.5'"),
+        (["await", "-t", "", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t ''"),
+        (["fire", "-t", "5s", "s", "echo"], "k fire [-t N] [session] <code>", "-t '5s'"),
+        (["history", "-n", "x", "s"], "k history [-n N] [session]", "-n 'x'"),
+        (["read", "-n", "x", "s"], "k read [-n N] [session]", "-n 'x'"),
+        (["exec", "-t", "x", "--", "true"], "k exec [-j] [-t N] -- argv...", "-t 'x'"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else "",
+)
+def test_row_57_a_bad_number_is_a_usage_error(
+    k: K, words: list[str], usage: str, value: str
+) -> None:
+    """
+    What is no whole number is refused with the usage and the value, before anything is done.
+    """
+    option, shown = value.split()
+
+    done = k.run(*words)
+
+    assert done.returncode == 1
+    assert done.stdout == f"usage: {usage}\n{option} takes a whole number, not {shown}\n"
+    assert done.stderr == ""
+
+
+def test_row_58_a_timeout_is_no_silent_success(k: K) -> None:
+    """
+    In text mode a timeout prints the empty line of the contract and says on standard error
+    what it means; with `-e` its status is 124.
+    """
+    k.new("r58")
+
+    silent = k.run("run", "r58", "true")
+    late = k.run("run", "-t", "-1", "r58", "sleep 1000")
+    cell = k.json("peek", "r58")["cell_id"]
+
+    assert (silent.stdout, silent.stderr, silent.returncode) == ("\n", "", 0)
+    assert (late.stdout, late.returncode) == ("\n", 0)
+    assert late.stderr.startswith("k: timed out; ")
+    assert cell in late.stderr
+    assert late.stderr.count("\n") == 1
+    k.run("int", "r58")
+    assert k.run("run", "-e", "-t", "-1", "r58", "sleep 1000").returncode == 124
+    k.run("int", "r58")
+
+
+# -- the life of a session
+
+
+def test_a_session_that_ended_makes_room(k: K) -> None:
+    """
+    After its program ended the name says "no session"; `k new` makes a fresh one of it.
+    """
+    k.new("again")
+    k.run("run", "again", "old=yes; exit")
+
+    assert k.json("fire", "again", "echo") == {"status": "error", "output": "no session 'again'"}
+    assert k.run("status", "again").stdout == "ERR no session 'again'\n"
+    assert k.run("int", "again").stdout == "OK\n"
+    assert k.run("new", "again").stdout == "OK again\n"
+    assert k.output("again", "echo [$old]") == "[]"
+
+
+def test_a_shell_that_ended_between_cells(k: K) -> None:
+    """
+    A program that ends while no cell runs leaves no session, and the run says so at once.
+    """
+    k.new("between")
+    k.run("keys", "between", "ctrl-d")
+    k.agent.ask("wait", id="between", until="exit", timeout_ms=30_000)
+
+    done = k.run("run", "between", "echo")
+
+    assert (done.stdout, done.returncode) == ("no session 'between'\n", 1)
+
+
+def test_new_of_what_lives_changes_nothing(k: K) -> None:
+    """
+    `k new` of a living session says so and ignores command and prompt.
+    """
+    k.new("alive")
+    k.output("alive", "kept=yes")
+
+    done = k.run("new", "alive", "python3", "--prompt=>>>")
+
+    assert (done.stdout, done.returncode) == ("OK alive (alive)\n", 0)
+    assert k.output("alive", "echo $kept") == "yes"
+
+
+def test_simultaneous_new_of_one_name(k: K) -> None:
+    """
+    Of several `k new` of one name at once one makes the session, and to the others it is alive.
+    """
+    calls = [k.start("new", "many") for _ in range(4)]
+
+    said = sorted(call.communicate(timeout=60)[0] for call in calls)
+
+    assert said == ["OK many\n"] + ["OK many (alive)\n"] * 3
+    assert [call.returncode for call in calls] == [0] * 4
+    assert k.output("many", "echo ok") == "ok"
+
+
+def test_simultaneous_kill_of_one_name(k: K) -> None:
+    """
+    Of several `k kill` at once each says what it did, with status 0.
+    """
+    k.new("mortal")
+    calls = [k.start("kill", "mortal") for _ in range(4)]
+
+    said = [call.communicate(timeout=60)[0] for call in calls]
+
+    assert set(said) <= {"OK killed mortal\n", "ERR no session 'mortal'\n"}
+    assert "OK killed mortal\n" in said
+    assert [call.returncode for call in calls] == [0] * 4
+
+
+def test_kill_ends_everything_of_the_session(k: K) -> None:
+    """
+    `k kill` ends the program and what it started, forgets cells, and the name is free.
+    """
+    k.new("tree")
+    pid = int(k.output("tree", "sleep 1000 & echo $!").splitlines()[-1])
+    cell = k.json("fire", "tree", "echo kept")["cell_id"]
+    k.run("tree", cell, "-1", program="km")
+
+    assert k.run("kill", "tree").stdout == "OK killed tree\n"
+
+    assert pid not in k.agent.processes()
+    assert k.json("poll", "tree", cell)["output"] == "unknown cell"
+    assert k.run("kill", "tree").stdout == "ERR no session 'tree'\n"
+    k.new("tree")
+    assert k.json("poll", "tree")["output"] == "no active cell on 'tree'"
