@@ -3,9 +3,10 @@
 VENV := .venv
 STAMP := $(VENV)/.stamp
 ARGS ?=
+ROUNDS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench clean
+.PHONY: help setup demo test peer check bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -18,6 +19,10 @@ demo: $(STAMP) ## watch a real session at work
 test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo"
 	@sh scripts/system-packages --for test
 	$(VENV)/bin/pytest -q $(ARGS)
+
+peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROUNDS=20
+	@sh scripts/system-packages --for test
+	PEER_ROUNDS=$(ROUNDS) $(VENV)/bin/pytest -q -m peer tests/peer
 
 check: $(STAMP) ## formatting, lint and types
 	$(VENV)/bin/ruff format --check .

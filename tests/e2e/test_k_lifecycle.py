@@ -357,8 +357,7 @@ def test_row_50_of_simultaneous_runs_the_refused_did_nothing(k: K) -> None:
     """
     k.new("r50")
     calls = [
-        k.start("run", "-j", "r50", f"echo {number} >> r50.txt; sleep 0.2")
-        for number in range(8)
+        k.start("run", "-j", "r50", f"echo {number} >> r50.txt; sleep 0.2") for number in range(8)
     ]
     answers = [json.loads(call.communicate(timeout=60)[0]) for call in calls]
 

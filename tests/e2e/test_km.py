@@ -457,7 +457,9 @@ def test_version(k: K) -> None:
     """
     `km --version` says whose it is.
     """
-    assert re.fullmatch(r"km \d+\.\d+\.\d+ \(agent-pty\)\n", k.run("--version", program="km").stdout)
+    assert re.fullmatch(
+        r"km \d+\.\d+\.\d+ \(agent-pty\)\n", k.run("--version", program="km").stdout
+    )
 
 
 def test_forged_markers_are_only_output(k: K) -> None:
