@@ -104,6 +104,17 @@ class K:
         output: str = said["output"]
         return output
 
+    def waiting(self, session: str, code: str) -> dict[str, Any]:
+        """Run code that must come to wait for a person; return what `k` says of it."""
+        said = self.json("run", "-j", "-t", "20", session, code)
+        assert said["status"] == "waiting", said
+        return said
+
+    def collect(self, session: str, cell: str) -> dict[str, Any]:
+        """Return the result of a cell that is about to end."""
+        self.run(session, cell, "-1", program="km")
+        return self.json("poll", session, cell)
+
     def file(self, name: str, text: str) -> Path:
         """Put a file into the home."""
         path = self.agent.home / name

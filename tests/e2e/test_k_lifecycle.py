@@ -9,11 +9,11 @@ import time
 
 import pytest
 
+from beside import SLEEPER, await_end, await_up, fired
 from k import K
 from user import Agent, alive, eventually, running, slay
 
-# Each says "up" once it is what has to be stopped: a word of the shell would come too early.
-SLEEPER = "bash -c 'echo up; exec sleep 1000'"
+# Each says "up" once it does not hear Ctrl-C any more.
 DEAF = {
     "bash": "bash -c \"trap '' INT; echo up; sleep 1000\"",
     "python": (
@@ -31,23 +31,6 @@ DEAF = {
 def k(shared: Agent) -> K:
     """The command, with one daemon for this file."""
     return K(shared)
-
-
-def cell_of(said: dict[str, str]) -> str:
-    """Return the id of a cell."""
-    assert len(said["cell_id"]) == 12, said
-    return said["cell_id"]
-
-
-def await_up(k: K, session: str) -> None:
-    """Return once the program of the running cell says that it is up."""
-    k.agent.ask("wait", id=session, until="regex:(?m)^up$", timeout_ms=30_000)
-
-
-def await_end(k: K, session: str, cell: str) -> None:
-    """Return once a cell has ended."""
-    done = k.run(session, cell, "-1", program="km")
-    assert done.returncode == 0, done.stderr
 
 
 def test_row_38_exit_status_is_reported(k: K) -> None:
@@ -79,7 +62,6 @@ def test_row_39_exit_is_told_at_once(k: K) -> None:
     assert time.monotonic() - began < 10
     assert said.returncode == 1
     answer = json.loads(said.stdout)
-    cell_of(answer)
     assert list(answer.items())[1:] == [
         ("status", "error"),
         ("output", "exited"),
@@ -95,7 +77,7 @@ def test_row_39_exit_of_a_fired_cell_can_be_collected(k: K) -> None:
     A fired cell whose program ended is collected like any other, also when the session is gone.
     """
     k.new("r39f", "python3")
-    cell = cell_of(k.json("fire", "r39f", "import os; os._exit(5)"))
+    cell = fired(k, "r39f", "import os; os._exit(5)")
     k.agent.ask("wait", id="r39f", until="exit", timeout_ms=30_000)
 
     said = k.json("poll", "r39f")
@@ -124,7 +106,7 @@ def test_row_41_int_escalates_until_the_program_stopped(k: K, code: str) -> None
     `k int` returns when the program has stopped, whatever that took; the next cell is safe.
     """
     name = k.new(f"deaf-{len(code)}")  # a session of its own: "up" stands in it once
-    cell = cell_of(k.json("fire", name, code))
+    cell = fired(k, name, code)
     await_up(k, name)
 
     done = k.run("int", name)
@@ -144,7 +126,7 @@ def test_row_41_int_admits_that_it_failed(k: K) -> None:
     """
     k.new("r41", "python3")
     k.run("run", "r41", "import signal, time; _ = signal.signal(2, signal.SIG_IGN)")
-    cell = cell_of(k.json("fire", "r41", "print('up', flush=True); time.sleep(1000)"))
+    cell = fired(k, "r41", "print('up', flush=True); time.sleep(1000)")
     await_up(k, "r41")
 
     done = k.run("int", "r41")
@@ -166,7 +148,7 @@ def test_row_42_a_timed_out_command_is_collected_when_it_ends(k: K) -> None:
     os.mkfifo(k.agent.home / "r42")
     late = k.json("run", "-j", "-t", "1", "r42", "read line < r42; echo $line; (exit 3)")
     assert (late["status"], late["output"]) == ("timeout", "")
-    cell = cell_of(late)
+    cell = late["cell_id"]
 
     (k.agent.home / "r42").write_text("at last\n")
     await_end(k, "r42", cell)
@@ -251,7 +233,7 @@ def test_row_47_a_finished_cell_does_not_block(k: K) -> None:
     k.new("r47")
     cells = []
     for number in range(3):
-        cells.append(cell_of(k.json("fire", "r47", f"echo {number}")))
+        cells.append(fired(k, "r47", f"echo {number}"))
         await_end(k, "r47", cells[-1])
 
     assert k.output("r47", "echo free") == "free"
@@ -308,9 +290,9 @@ def test_row_49_a_result_survives_who_watched_it(agent: Agent, victims: tuple[st
     """
     k = K(agent)
     k.new("r49")
-    small = cell_of(k.json("fire", "r49", "echo small; (exit 2)"))
+    small = fired(k, "r49", "echo small; (exit 2)")
     await_end(k, "r49", small)
-    large = cell_of(k.json("fire", "r49", "seq 20000"))
+    large = fired(k, "r49", "seq 20000")
     await_end(k, "r49", large)
     eventually(lambda: in_custody(agent))
 
@@ -333,7 +315,7 @@ def test_row_49_a_cell_that_lost_its_host_is_not_running(agent: Agent) -> None:
     k = K(agent)
     k.new("r49")
     os.mkfifo(agent.home / "r49")
-    cell = cell_of(k.json("fire", "r49", "echo up; read line < r49; echo $line"))
+    cell = fired(k, "r49", "echo up; read line < r49; echo $line")
     await_up(k, "r49")
     eventually(lambda: in_custody(agent))
 

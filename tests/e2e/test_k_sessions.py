@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from beside import await_end, fired
 from k import K
 from user import Agent
 
@@ -42,8 +43,8 @@ def test_row_54_files_are_the_users_own(k: K) -> None:
     Nobody else may enter the home, and what is in it is not for others either.
     """
     k.new("r54")
-    cell = k.json("fire", "r54", "echo secret")["cell_id"]
-    k.run("r54", cell, "-1", program="km")
+    cell = fired(k, "r54", "echo secret")
+    await_end(k, "r54", cell)
 
     home = k.agent.home
     open_to_others = [
@@ -169,8 +170,7 @@ def test_row_57_a_bad_number_is_a_usage_error(
 
 def test_row_58_a_timeout_is_no_silent_success(k: K) -> None:
     """
-    In text mode a timeout prints the empty line of the contract and says on standard error
-    what it means; with `-e` its status is 124.
+    In text mode a timeout says on standard error what its empty line means; `-e` makes it 124.
     """
     k.new("r58")
 
@@ -264,8 +264,8 @@ def test_kill_ends_everything_of_the_session(k: K) -> None:
     """
     k.new("tree")
     pid = int(k.output("tree", "sleep 1000 & echo $!").splitlines()[-1])
-    cell = k.json("fire", "tree", "echo kept")["cell_id"]
-    k.run("tree", cell, "-1", program="km")
+    cell = fired(k, "tree", "echo kept")
+    await_end(k, "tree", cell)
 
     assert k.run("kill", "tree").stdout == "OK killed tree\n"
 

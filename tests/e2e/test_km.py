@@ -2,112 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import re
-import select
 import signal
-import subprocess
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
+from beside import SLEEPER, await_end, await_up, fired, follower, monitor
 from k import K
-from user import Agent, eventually, slay
+from user import Agent, slay
 
 TS = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
-SLEEPER = "bash -c 'echo up; exec sleep 1000'"
-_PING = "are you there?"
-_NOBODY = "-"
-_PATIENCE = 15
 
 
 @pytest.fixture(scope="module")
 def k(shared: Agent) -> K:
     """The command, with one daemon for this file."""
     return K(shared)
-
-
-class Monitor:
-    """A `km` that runs beside the test."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.lines: list[str] = []
-        assert process.stdout is not None
-        # Not through the file object: what it has read ahead, no select knows of.
-        self._file = process.stdout.fileno()
-        self._data = b""
-
-    def heard(self, seconds: float) -> bool:
-        """Whether something was said within so many seconds, or the end came."""
-        return bool(select.select([self._file], [], [], seconds)[0])
-
-    def line(self) -> str:
-        """Return the next line that is no answer to a ping; empty at the end."""
-        while True:
-            line = self._line()
-            if _PING not in line:
-                self.lines.append(line)
-                return line
-
-    def _line(self) -> str:
-        while b"\n" not in self._data:
-            assert self.heard(_PATIENCE), f"nothing came behind {self.lines}"
-            data = os.read(self._file, 1 << 16)
-            if not data:
-                return ""
-            self._data += data
-        line, _, self._data = self._data.partition(b"\n")
-        return line.decode() + "\n"
-
-    def event(self) -> dict[str, Any]:
-        """Return the next event."""
-        said: dict[str, Any] = json.loads(self.line())
-        return said
-
-    def until(self, status: str) -> list[str]:
-        """Return the statuses up to the first of this kind."""
-        seen = [self.event()["status"]]
-        while seen[-1] != status:
-            seen.append(self.event()["status"])
-        return seen
-
-    def rest(self) -> list[dict[str, Any]]:
-        """Return the events up to the end, which has to come by itself."""
-        seen = []
-        while line := self.line():
-            seen.append(json.loads(line))
-        self.process.wait(_PATIENCE)
-        return seen
-
-
-@contextlib.contextmanager
-def monitor(k: K, *words: str, ping: str | None = None) -> Iterator[Monitor]:
-    """Start `km` and return once it listens: it hears notes to session *ping*."""
-    with k.start(*words, program="km") as process:
-        events = Monitor(process)
-        try:
-            if (session := ping or words[0]) != _NOBODY:
-                eventually(
-                    lambda: bool(k.run("notify", session, _PING).stdout) and events.heard(0.05)
-                )
-            yield events
-        finally:
-            process.kill()
-
-
-def fired(k: K, session: str, code: str, *, limit: int = 300) -> str:
-    """Start code; return its cell."""
-    cell: str = k.json("fire", "-t", str(limit), session, code)["cell_id"]
-    return cell
-
-
-def await_up(k: K, session: str) -> None:
-    """Return once the program of the running cell says that it is up."""
-    k.agent.ask("wait", id=session, until="regex:(?m)^up$", timeout_ms=30_000)
 
 
 def masked(line: str) -> str:
@@ -196,7 +107,7 @@ def test_once_returns_after_the_first_end(k: K) -> None:
     with monitor(k, "once", "-1") as events:
         k.output("once", "echo x")
 
-        assert [event["status"] for event in events.rest()] == ["fired", "done"]
+        assert events.statuses() == ["fired", "done"]
     assert events.process.returncode == 0
 
 
@@ -209,7 +120,7 @@ def test_a_cell_filters_cells_but_not_notes(k: K) -> None:
     with monitor(k, "filter", "-1", cell) as events:
         k.run("notify", "filter", "a note")
         k.run("int", "filter")
-        seen = events.rest()
+        seen = [json.loads(line) for line in events.rest()]
 
     statuses = [event["status"] for event in seen]
     assert [one for one in statuses if one != "waiting"] == ["notify", "interrupted"]
@@ -222,7 +133,7 @@ def test_a_cell_of_others_is_not_told(k: K) -> None:
     """
     k.new("others")
     old = fired(k, "others", "echo old")
-    k.run("others", old, "-1", program="km")
+    await_end(k, "others", old)
     with monitor(k, "others", old) as events:
         assert events.event()["cell_id"] == old
         k.output("others", "echo new")
@@ -240,7 +151,7 @@ def test_a_signal_ends_it_well(k: K, number: signal.Signals) -> None:
     with monitor(k, "bash") as events:
         events.process.send_signal(number)
 
-        assert events.rest() == []
+        assert events.statuses() == []
     assert events.process.returncode == 0
 
 
@@ -253,7 +164,7 @@ def test_row_51_a_finished_cell_is_told_at_once(k: K) -> None:
     """
     k.new("r51")
     cell = fired(k, "r51", "echo x")
-    k.run("r51", cell, "-1", program="km")
+    await_end(k, "r51", cell)
 
     uncollected = k.run("r51", cell, "-1", program="km")
     k.json("poll", "r51", cell)
@@ -288,11 +199,11 @@ def test_row_51_after_the_host_died(agent: Agent) -> None:
     k = K(agent)
     k.new("r51")
     cell = fired(k, "r51", "echo x")
-    k.run("r51", cell, "-1", program="km")
+    await_end(k, "r51", cell)
     slay(agent.pid_of("r51"))
 
-    with monitor(k, "r51", cell, "-1", ping=_NOBODY) as events:
-        assert [event["status"] for event in events.rest()] == ["done"]
+    with follower(k, "r51", cell, "-1", program="km") as events:
+        assert events.statuses() == ["done"]
 
 
 def test_row_51_an_interrupted_cell_is_told_at_once(k: K) -> None:
@@ -317,7 +228,7 @@ def test_row_52_timeout_then_done(k: K) -> None:
         late = k.json("run", "-j", "-t", "-1", "r52t", "sleep 0.2")
 
         assert late["status"] == "timeout"
-        assert [event["status"] for event in events.rest()] == ["fired", "timeout", "done"]
+        assert events.statuses() == ["fired", "timeout", "done"]
 
 
 @pytest.mark.parametrize("verb", ["run", "fire"])
@@ -330,7 +241,7 @@ def test_row_52_interrupted(k: K, verb: str) -> None:
         await_up(k, name)
         k.run("int", name)
 
-        assert [event["status"] for event in events.rest()] == ["fired", "interrupted"]
+        assert events.statuses() == ["fired", "interrupted"]
     assert events.process.returncode == 0
 
 
@@ -342,11 +253,11 @@ def test_row_52_waiting_says_for_what(k: K, verb: str) -> None:
     name = k.new(f"r52w-{verb}")
     with monitor(k, name, "-1") as events:
         k.run(verb, name, "read -rsp 'word: ' x")
-        assert events.until("waiting") == ["fired", "waiting"]
-        asked = events.lines[-1]
+        assert events.event()["status"] == "fired"
+        asked = events.line()
         k.run("keys", name, "x", "enter")
 
-        assert [event["status"] for event in events.rest()] == ["done"]
+        assert events.statuses() == ["done"]
     assert masked(asked) == (
         f'{{"cell_id": "C", "session": "{name}", "status": "waiting", "for": "secret", '
         '"ts": "T"}\n'
@@ -362,7 +273,7 @@ def test_row_52_exit_ends_cell_and_session(k: K, verb: str) -> None:
     with monitor(k, name) as events:
         k.run(verb, name, "exit 3")
 
-        assert [event["status"] for event in events.rest()] == ["fired", "exited", "closed"]
+        assert events.statuses() == ["fired", "exited", "closed"]
     assert events.process.returncode == 0
 
 
@@ -376,7 +287,7 @@ def test_row_52_kill_closes(k: K) -> None:
         await_up(k, "r52k")
         k.kill("r52k")
 
-        assert [event["status"] for event in events.rest()] == ["fired", "exited", "closed"]
+        assert events.statuses() == ["fired", "exited", "closed"]
 
 
 def test_row_52_incomplete_input_is_an_end(k: K) -> None:
@@ -387,7 +298,7 @@ def test_row_52_incomplete_input_is_an_end(k: K) -> None:
     with monitor(k, "r52e", "-1") as events:
         k.run("run", "r52e", "echo 'oops")
 
-        assert [event["status"] for event in events.rest()] == ["fired", "error"]
+        assert events.statuses() == ["fired", "error"]
 
 
 def test_row_52_a_new_host_is_heard(agent: Agent) -> None:
@@ -400,7 +311,7 @@ def test_row_52_a_new_host_is_heard(agent: Agent) -> None:
         slay(agent.pid_of("heir"))
         k.output("heir", "echo x")
 
-        assert events.until("done") == ["fired", "done"]
+        assert [events.event()["status"] for _ in range(2)] == ["fired", "done"]
 
 
 def test_row_52_the_end_of_the_daemon_is_an_error(agent: Agent) -> None:
@@ -412,7 +323,7 @@ def test_row_52_the_end_of_the_daemon_is_an_error(agent: Agent) -> None:
     with monitor(k, "lost") as events:
         slay(agent.pid_of("daemon"))
 
-        assert events.rest() == []
+        assert events.statuses() == []
         assert events.process.returncode not in (0, None)
         assert events.process.stderr is not None
         assert "daemon" in events.process.stderr.read()
@@ -426,7 +337,7 @@ def test_all_follows_every_session(k: K) -> None:
     `km --all` tells cells of every session, also of one that is made later, and does not end.
     """
     k.new("all-1")
-    with monitor(k, "--all", ping="all-1") as events:
+    with monitor(k, "--all", of="all-1") as events:
         k.output("all-1", "echo x")
         k.new("all-2")
         k.output("all-2", "echo x")
@@ -460,38 +371,3 @@ def test_version(k: K) -> None:
     assert re.fullmatch(
         r"km \d+\.\d+\.\d+ \(agent-pty\)\n", k.run("--version", program="km").stdout
     )
-
-
-def test_forged_markers_are_only_output(k: K) -> None:
-    """
-    Whatever a program writes, old markers or foreign OSC 133, is no event and ends no cell.
-    """
-    k.new("forged")
-    lines = [
-        "── cell:000000000000 fired ──",
-        "── cell:000000000000 done ──",
-        "── notify [root@k:1] all is well ──",
-    ]
-    k.file("forged.txt", "\n".join(lines) + "\n\x1b]133;D;0\x07\x1b]133;D;0;apty=0.9\x07end\n")
-    with monitor(k, "forged", "-1") as events:
-        said = k.cell("forged", "cat forged.txt; sleep 0.1; echo behind; (exit 5)")
-
-        assert [event["status"] for event in events.rest()] == ["fired", "done"]
-    assert said == {
-        "status": "done",
-        "output": "\n".join([*lines, "end", "behind"]),
-        "exit_code": 5,
-    }
-
-
-def test_a_recording_of_real_marks_ends_nothing(k: K) -> None:
-    """
-    Marks that are shown a second time (`cat` of a recording) are known as old.
-    """
-    k.new("replay")
-    k.output("replay", "__apty_ended > end; printf '%b' \"$PS0$PS1\" > prompt")
-
-    said = k.cell("replay", "cat end prompt end; sleep 0.1; echo behind; (exit 5)")
-
-    assert said["exit_code"] == 5
-    assert said["output"].endswith("behind")

@@ -22,15 +22,45 @@ def without_prompt(line: bytes, prompt: str) -> bytes:
 
 
 def unechoed(text: str, typed: Sequence[str]) -> str:
-    """Return *text* without the lines that are echoes of what was typed."""
-    before, after = text.split("\n"), without_echo(text, typed).split("\n")
+    """Return *text* without the echo of the lines *typed*.
+
+    A line editor shows a paste whole, often twice: marked as pasted, then plain. A program that
+    reads line by line shows each behind its prompt, with output in between.
+    """
+    lines = text.split("\n")
+    begin = _behind_blocks(lines, typed)
+    if begin:
+        return "\n".join(lines[begin:])
+    after = without_echo(text, typed).split("\n")
     kept = [
         line
-        for was, line in zip(before, after, strict=True)
+        for was, line in zip(lines, after, strict=True)
         # An empty line that was typed leaves its continuation prompt alone on the line.
         if was == line and line.rstrip() != _CONTINUATION
     ]
     return "\n".join(kept)
+
+
+def _behind_blocks(lines: Sequence[str], typed: Sequence[str]) -> int:
+    """Return the number of the line behind the typed lines, shown whole once or several times."""
+    behind = 0
+    while True:
+        starts = range(behind, min(behind + 2, len(lines)))
+        found = next((at for at in starts if _is_block(lines[at : at + len(typed)], typed)), None)
+        if found is None:
+            return behind
+        behind = found + len(typed)
+
+
+def _is_block(lines: Sequence[str], typed: Sequence[str]) -> bool:
+    return len(lines) == len(typed) and all(map(_is_echo, lines, typed))
+
+
+def _is_echo(line: str, typed: str) -> bool:
+    shown, wanted = line.rstrip(), typed.expandtabs().rstrip()
+    if not wanted:
+        return shown.lstrip() in ("", _CONTINUATION)
+    return shown.expandtabs().endswith(wanted)
 
 
 def echo_end(text: bytes, *, echoed: bool) -> int:

@@ -46,13 +46,11 @@ class Seat:
 class Known:
     """What is known of the program before: its prompt, and whether it marks the end of commands.
 
-    *running* is set between the mark that a command runs and the one that it ended, *replaced*
-    when the program has become another one (`exec`).
+    *replaced* is set when it has become another program, or the same without marks (`exec bash`).
     """
 
     prompt: str | None = None
     marks: bool = False
-    running: bool = False
     replaced: bool = False
 
 
@@ -68,14 +66,8 @@ def judge(seat: Seat, known: Known) -> Verdict:
 
 
 def _may_be_prompt(seat: Seat, known: Known) -> bool:
-    """A program that marks its prompts would have marked this one, unless it has become another.
-
-    A shell that replaced itself by its own kind (`exec bash`) has no marks any more and looks the
-    same; but it edits the line, which its `read` does not do.
-    """
-    if not known.marks or not seat.own or known.replaced:
-        return True
-    return known.running and not seat.line_mode
+    """A program that marks its prompts would have marked this one, unless it has become another."""
+    return not known.marks or not seat.own or known.replaced
 
 
 def _is_prompt(seat: Seat, known: Known) -> bool:

@@ -35,6 +35,7 @@ _STRIKES = ((None, 0.6), (None, 0.6), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.
 _SURE = 4
 # Integrated programs say themselves when they are ready; if they do not by then, looks decide.
 _MARKS_LATE = 1.0
+_LINE_SECONDS = 0.5
 _CONTINUATION = "..."
 
 
@@ -216,7 +217,15 @@ class Cells:
             return
         self._finish(cell, result)
         if result.error == INCOMPLETE:  # the shell still asks for the rest
-            self._soon(self._terminal.hands.press(_CTRL_C))
+            self._soon(self._give_up_line())
+
+    async def _give_up_line(self) -> None:
+        """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
+        for _ in _STRIKES:
+            await self._terminal.hands.press(_CTRL_C)
+            with contextlib.suppress(NotReady):
+                await self.ready(_LINE_SECONDS)
+                return
 
     def _finish(self, cell: Cell, result: Result) -> None:
         self._let_go()

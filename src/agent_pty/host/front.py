@@ -22,7 +22,7 @@ class Front:
         self.last: Marked | None = None  # the last mark, whatever its kind
         self.changed = asyncio.Event()
         self._ready: Readiness | None = None
-        self._exe: str | None = None  # what the program was when it first was at its prompt
+        self._image: int | None = None  # what the program was when it first was at its prompt
 
     @property
     def ready(self) -> Readiness | None:
@@ -43,7 +43,7 @@ class Front:
         """Take a mark."""
         self.last = marked
         if marked.mark.kind == "B":
-            self._exe = self._exe or self.look().exe
+            self._image = self._image or self.look().image
         self._set("marks" if marked.mark.kind == "B" else None)
 
     def typed(self) -> None:
@@ -51,13 +51,8 @@ class Front:
         self._set(None)
 
     def _known(self, look: Look, prompt: str | None) -> Known:
-        last = self.last.mark.kind if self.last is not None else None
-        return Known(
-            prompt=prompt,
-            marks=self.marks,
-            running=last == "C",
-            replaced=self._exe is not None and look.exe != self._exe,
-        )
+        replaced = self._image is not None and look.image != self._image
+        return Known(prompt=prompt, marks=self.marks, replaced=replaced)
 
     def judge(self, look: Look, prompt: str | None) -> Verdict:
         """Judge one look; a prompt makes ready."""

@@ -77,12 +77,16 @@ def directory(pid: int) -> str | None:
         return None
 
 
-def executable(pid: int) -> str | None:
-    """Return the file a process runs; None if that is not to be seen."""
+def image(pid: int) -> int:
+    """Return a number that stays until the process replaces itself by another program.
+
+    The same program again is told by what it was started with: `exec bash` has no longer what
+    we gave to the first one.
+    """
     try:
-        return os.readlink(f"/proc/{pid}/exe")
+        return hash((os.readlink(f"/proc/{pid}/exe"), frozenset(environment(pid))))
     except OSError:
-        return None
+        return 0
 
 
 def _command(pid: int) -> str:

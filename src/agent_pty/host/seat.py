@@ -32,8 +32,8 @@ class Look:
     seat: Seat
     sitter: Sitter | None
     name: str
-    # What the session's program runs by now.
-    exe: str | None
+    # Another number when the session's program has replaced itself.
+    image: int
 
 
 def look(master: int, root: Root, stream: Stream) -> Look:
@@ -54,7 +54,7 @@ def look(master: int, root: Root, stream: Stream) -> Look:
         ),
         sitter=sitter,
         name=_name(sitter.pid if sitter else group),
-        exe=proc.executable(root.pid),
+        image=proc.image(root.pid),
     )
 
 

@@ -53,6 +53,8 @@ class Sheet:
 
     def upto(self, end: int, line: bytes = b"") -> Output:
         """Return the output before *end* and then *line*; a last newline is not part of it."""
+        if self.cell.output_from is None and len(self.cell.lines) > 1:
+            return self._unechoed(end, line)
         start = self.start
         if start >= end:
             return Output(start=end, end=end, tail=line[start - end :])
@@ -66,15 +68,22 @@ class Sheet:
         Output may stand before it if *prompt* is the one of before; another one is all there is.
         """
         rest = without_prompt(self.line, prompt) if prompt is not None else b""
-        if self.cell.output_from is None and len(self.cell.lines) > 1:
-            text = self.read(self.cell.typed, _UNECHOED).decode(errors="replace")
-            kept = unechoed(text, self.cell.lines) + rest.decode()
-            return Output(start=0, end=0, tail=kept.removesuffix("\n").encode())
         return self.upto(self.end, rest)
+
+    def _unechoed(self, end: int, line: bytes) -> Output:
+        """Several lines were typed, and nothing says where their echo ends: look for it."""
+        text = self.read(self.cell.typed, min(_UNECHOED, end - self.cell.typed)) + line
+        kept = unechoed(text.decode(errors="replace"), self.cell.lines)
+        return Output(start=0, end=0, tail=kept.removesuffix("\n").encode())
 
     def so_far(self) -> Output:
         """Return the output as far as it came."""
         return self.upto(self.end, self.line)
+
+    def _before_question(self) -> Output:
+        """Return the output of what ran before the program asked for more; else there is none."""
+        ran = self.cell.output_from is not None
+        return self.upto(self.end) if ran else Output(start=0, end=0)
 
     def done(self, output: Output, frame: Frame, *, code: int | None = None) -> Result:
         """Return the good end of the cell."""
@@ -87,7 +96,7 @@ class Sheet:
         return Result(
             cell_id=self.cell.id,
             status=Status.ERROR,
-            output=self.upto(self.end) if at_prompt else self.so_far(),
+            output=self._before_question() if at_prompt else self.so_far(),
             frame=None,
             error=error,
             exit_code=code,

@@ -129,13 +129,14 @@ def test_children_inherit_nothing_of_ours(tmp_path: Path) -> None:
     """
     The environment of children has the user's ENV and neither our variables nor the nonce.
     """
-    with start(tmp_path, "set -a\nPS1='% '\n") as shell:
+    with start(tmp_path, "PS1='% '\n") as shell:
         output, _ = shell.command("env")
 
     names = {line.partition("=")[0] for line in output.splitlines()}
     assert "ENV=$HOME/.shrc" in output.splitlines()
     assert not [name for name in names if name.startswith("AGENT_PTY_")]
     assert NONCE not in output
+    assert "__apty" not in output
 
 
 def test_children_have_no_env_if_the_user_has_none(shell: Marked) -> None:
@@ -317,4 +318,5 @@ def test_ash_of_busybox_is_marked_too(tmp_path: Path) -> None:
         assert shell.command("printf abc") == ("abc", 0)
         assert shell.command("(exit 7)") == ("", 7)
         assert load(shell, tmp_path, "echo $?\nfalse") == ("7\n", 1)
-        assert "12345678$ (exit 7)\n" in shell.screen
+        assert shell.command("echo 12345678901234567890") == ("12345678901234567890\n", 0)
+        assert "\n12345678$ echo 12345678901234567890\n" in shell.screen

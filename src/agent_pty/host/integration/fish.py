@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from agent_pty.host.integration.injected import SCRIPTS, Injected
 
+# With other options it runs no commands from the terminal, or writes down what it runs.
+_LETTERS = re.compile(r"-[ilNP]+")
+_NAMES = frozenset({"--interactive", "--login", "--no-config", "--private"})
+
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Hand it over as the last of the commands to begin with."""
-    return Injected(
-        argv=[*argv, "-C", f"source {SCRIPTS}/fish.fish"], env={**env, "AGENT_PTY_NONCE": nonce}
-    )
+    """Begin with a command of ours, behind those that the caller begins with."""
+    options = list(argv[1:])
+    while options:
+        taken = _taken(options)
+        if not taken:
+            return None
+        del options[:taken]
+    # Quotes are the same to fish as long as the path has no backslash.
+    ours = ["-C", f"source {shlex.quote(SCRIPTS)}/fish.fish"]
+    return Injected(argv=[*argv, *ours], env={**env, "AGENT_PTY_NONCE": nonce})
+
+
+def _taken(options: Sequence[str]) -> int:
+    """Return how many words the first option has; 0 if it does not go with ours."""
+    first = options[0]
+    if first in _NAMES or _LETTERS.fullmatch(first) or first.startswith("--init-command="):
+        return 1
+    return 2 if first in {"-C", "--init-command"} and len(options) > 1 else 0

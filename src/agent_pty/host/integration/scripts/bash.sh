@@ -27,27 +27,26 @@ esac
 
 # -- marks
 __apty_number=0
-__apty_ps0=
-__apty_ps1=
-__apty_ps2=
+__apty_told=0
 
 # First at every prompt: the command before it has ended.
 __apty_ended() {
     local status=$?
     __apty_number=$((__apty_number + 1))
+    __apty_told=1
     builtin printf '\033]133;D;%s;apty=%s.%s\007' "$status" "$__apty_nonce" "$__apty_number"
     return "$status"
 }
 
-# Last at every prompt: themes set their prompt anew, so ours is put around it anew.
+# Last at every prompt: themes set their prompt anew, so ours is put around it anew. The prompt
+# itself says D if nobody has: whoever empties PROMPT_COMMAND empties it of us, too.
 __apty_prompt() {
-    local status=$? tag="apty=$__apty_nonce.$__apty_number"
-    [[ ${PS0-} == *"apty=$__apty_nonce"* ]] || __apty_ps0=${PS0-}
-    [[ ${PS1-} == *"apty=$__apty_nonce"* ]] || __apty_ps1=${PS1-}
-    [[ ${PS2-} == *"apty=$__apty_nonce"* ]] || __apty_ps2=${PS2-}
-    PS0=$__apty_ps0'\e]133;C;'$tag'\a'
-    PS1=$__apty_ps1'\[\e]133;B;'$tag'\a\]'
-    PS2=$__apty_ps2'\[\e]133;P;'$tag'\a\]'
+    local status=$? tag="apty=$__apty_nonce."
+    local now='$((__apty_number))' next='$((__apty_number += !__apty_told, __apty_told = 0, __apty_number))'
+    [[ ${PS0-} == *"$tag"* ]] || PS0=${PS0-}'\e]133;C;'$tag$now'\a'
+    [[ ${PS1-} == *"$tag"* ]] ||
+        PS1='\[\e]133;D;$?;'$tag$next'\a\]'${PS1-}'\[\e]133;B;'$tag$now'\a\]'
+    [[ ${PS2-} == *"$tag"* ]] || PS2=${PS2-}'\[\e]133;P;'$tag$now'\a\]'
     export -n PS0 PS1 PS2 # the nonce is nobody else's
     __apty_hold
     return "$status"
@@ -73,7 +72,7 @@ set +o histexpand
 
 if [ "$__apty_start" = prompt ]; then
     unset __apty_start
-    # This prompt's commands are being run already; a user's own still come first.
+    # This prompt's commands are being run already.
     eval "${PROMPT_COMMAND[0]}"
     __apty_prompt
 else

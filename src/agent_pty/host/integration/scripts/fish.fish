@@ -77,11 +77,12 @@ function __apty_enter
     test $__apty_reading = 1; or return
     set __apty_kind B
     commandline --is-valid
-    switch $status
-        case 1 # an error message follows, which is hard to find behind the echo of many lines
-            test (commandline | count) -lt 2; or __apty_mark C
-        case 2
-            set __apty_kind P
+    set -l valid $status
+    if test $valid = 2; or builtin string match -qr '(?<!\\\\)(\\\\{2})*\\\\$' -- (commandline -c)[-1]
+        set __apty_kind P
+    else if test $valid = 1 -a (commandline | count) -gt 1
+        # Without it the error message is hard to find behind the echo of many lines.
+        __apty_mark C
     end
 end
 

@@ -1,0 +1,126 @@
+# ruff: noqa: RUF001 - prompts are made of ambiguous characters
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_pty.core.cell_text import echo_end, unechoed, without_prompt
+
+
+@pytest.mark.parametrize(
+    ("line", "prompt", "left"),
+    [
+        (">>> ", ">>> ", ""),
+        (">>>", ">>> ", ""),
+        (">>> ", ">>>", ""),
+        ("abc>>> ", ">>> ", "abc"),
+        ("abc >>> ", ">>> ", "abc "),
+        ("$ $ ", "$ ", "$ "),
+        ("héllo❯ ", "❯ ", "héllo"),
+    ],
+)
+def test_output_before_the_prompt_is_kept(line: str, prompt: str, left: str) -> None:
+    """
+    A program that wrote no line end has its output on the line of the next prompt.
+    """
+    assert without_prompt(line.encode(), prompt) == left.encode()
+
+
+@pytest.mark.parametrize("prompt", ["", "  ", "$ "])
+def test_a_line_without_the_prompt_is_another_prompt(prompt: str) -> None:
+    """
+    What does not end in the prompt is a prompt of another shape: no output is made of it.
+    """
+    assert without_prompt(b"a@b:~> ", prompt) == b""
+
+
+@given(output=st.text("ab $>"), prompt=st.text("$> ", min_size=1).filter(str.strip))
+def test_output_and_prompt_add_up(output: str, prompt: str) -> None:
+    """
+    Whatever was written before the prompt comes back as it was.
+    """
+    assert (
+        without_prompt((output + prompt).encode(), prompt.lstrip())
+        == (output + prompt[: len(prompt) - len(prompt.lstrip())]).encode()
+    )
+
+
+def test_the_echo_of_each_line_goes_with_its_line() -> None:
+    """
+    Lines that show what was typed are left out whole, prompt included; output between them stays.
+    """
+    text = "x = 1\n>>> print(x)\n1\n>>> print(2)\n2\n"
+
+    assert unechoed(text, ["x = 1", "print(x)", "print(2)"]) == "1\n2\n"
+
+
+def test_the_lines_of_a_block_go() -> None:
+    """
+    A block is echoed behind continuation prompts, its closing empty line as a prompt alone.
+    """
+    text = "for i in (1, 2):\n...     print(i)\n... \n1\n2\n"
+
+    assert unechoed(text, ["for i in (1, 2):", "    print(i)", ""]) == "1\n2\n"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "if x:\n\techo y\nfi\n",
+        "$ if x:\n>         echo y\n> fi\n",
+        "if x:\n        echo y\nfi\n$ if x:\n> \techo y\n> fi\n",
+        "if x:\n\techo y\nfi\n\n$ if x:\n> \techo y\n> fi\n",
+    ],
+)
+def test_a_paste_that_is_shown_whole_goes_whole(shown: str) -> None:
+    """
+    However often a line editor draws it, behind whatever prompts, tabs as tabs or as blanks.
+    """
+    assert unechoed(f"{shown}  y\n\nz\n", ["if x:", "\techo y", "fi"]) == "  y\n\nz\n"
+
+
+def test_output_keeps_its_shape() -> None:
+    """
+    Empty lines, indentation and what only resembles the code stay.
+    """
+    text = "cat a\n$ cat b\n\n  two\n... three\n\ncat c\n"
+
+    assert unechoed(text, ["cat a", "cat b"]) == "\n  two\n... three\n\ncat c\n"
+
+
+def test_output_that_says_what_was_typed_stays() -> None:
+    """
+    One echo for each line: a program that answers each with its own words has answered.
+    """
+    assert unechoed("a\na\n> b\nb\n", ["a", "b"]) == "a\nb\n"
+
+
+@given(text=st.text("ab.\n $", max_size=40), typed=st.lists(st.text("ab $", max_size=3)))
+def test_nothing_is_made_up(text: str, typed: list[str]) -> None:
+    """
+    What is left are lines of the text, in their order.
+    """
+    lines = iter(text.split("\n"))
+
+    left = unechoed(text, typed)
+
+    assert left == "" or all(line in lines for line in left.split("\n"))
+
+
+@pytest.mark.parametrize(
+    ("text", "echoed", "place"),
+    [
+        (b"ls\na\nb\n", True, 3),
+        (b"ls\n", True, 3),
+        (b"l", True, 1),
+        (b"", True, 0),
+        (b"\na", True, 1),
+        (b"a\nb\n", False, 0),
+        (b"", False, 0),
+    ],
+)
+def test_output_begins_behind_the_echo(text: bytes, echoed: bool, place: int) -> None:  # noqa: FBT001  a column of the table
+    """
+    The line that was typed ends the echo; while it is not whole, there is no output yet.
+    """
+    assert echo_end(text, echoed=echoed) == place

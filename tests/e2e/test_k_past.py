@@ -1,0 +1,168 @@
+"""`k int`, `notify`, `history` and `watch` (contract 1.10)."""
+
+from __future__ import annotations
+
+import re
+import signal
+
+import pytest
+
+from beside import await_end, watching
+from k import K
+from user import Agent
+
+
+@pytest.fixture(scope="module")
+def k(shared: Agent) -> K:
+    """The command, with one daemon for this file."""
+    return K(shared)
+
+
+@pytest.fixture(scope="module")
+def bash(k: K) -> str:
+    """A session for cells that end."""
+    return k.new("bash")
+
+
+def said(k: K, *words: str) -> tuple[str, int]:
+    """Return standard output and status."""
+    done = k.run(*words)
+    return done.stdout, done.returncode
+
+
+def test_int_without_a_cell(k: K, bash: str) -> None:
+    """
+    `k int` says OK whatever there is to stop, and clears a line that somebody began to type.
+    """
+    assert said(k, "int", "nobody") == ("OK\n", 0)
+    k.run("keys", bash, "o", "o", "p", "s")
+
+    assert said(k, "int", bash) == ("OK\n", 0)
+
+    assert said(k, "run", bash, "echo x") == ("x\n", 0)
+
+
+def test_notify(k: K, bash: str) -> None:
+    """
+    Words are joined; the first is the session if there is one of that name and a word follows.
+    """
+    named = K(k.agent, K_SESSION=bash)
+
+    assert said(k, "notify", bash, "tests", "are green") == ("OK notified: tests are green\n", 0)
+    assert said(named, "notify", bash) == (f"OK notified: {bash}\n", 0)
+    assert said(named, "notify", "all", "done") == ("OK notified: all done\n", 0)
+    assert said(K(k.agent, K_SESSION="nobody"), "notify", "all", "done") == (
+        "ERR no session 'nobody'\n",
+        1,
+    )
+
+
+@pytest.mark.parametrize("words", [["status"], ["watch"], ["history"]])
+def test_no_session_is_an_error(k: K, words: list[str]) -> None:
+    """
+    Who asks about a session that is not there is told so, with status 1.
+    """
+    assert said(k, *words, "nobody") == ("ERR no session 'nobody'\n", 1)
+
+
+def test_history_tells_text_and_cells(k: K) -> None:
+    """
+    Lines in order, with what happened to cells in colour between them; blank ones are left out.
+    """
+    name = k.new("past", "env PS1='$ ' bash --norc")
+    cell = k.json("fire", name, "printf 'one\\n\\ntwo\\ntwo\\n'")["cell_id"]
+    await_end(k, name, cell)
+    k.run("notify", name, "well done")
+
+    lines = k.run("history", name).stdout.splitlines()
+
+    assert lines[:5] == [
+        f"\x1b[2;36m── {cell[:8]} ──\x1b[0m",
+        "$ printf 'one\\n\\ntwo\\ntwo\\n'",
+        "one",
+        "two",
+        "\x1b[2;32m── ✓ ──\x1b[0m",
+    ]
+    notes = [line for line in lines if "well done" in line]
+    assert len(notes) == 1
+    assert re.fullmatch(r"\x1b\[33m📢 well done\x1b\[0m \x1b\[2m\([^()]+@k:\d+\)\x1b\[0m", notes[0])
+
+
+@pytest.mark.parametrize(("words", "count"), [([], 25), (["-n", "2"], 10), (["-n", "0"], 0)])
+def test_history_shows_five_lines_for_each(k: K, bash: str, words: list[str], count: int) -> None:
+    """
+    `-n N` shows the last N*5 lines; five times five if nobody says.
+    """
+    k.output(bash, "seq 100")
+
+    lines = k.run("history", *words, bash).stdout.splitlines()
+
+    assert len(lines) == count
+
+
+def test_watch_follows_until_ctrl_c(k: K) -> None:
+    """
+    `k watch` shows what is written and what happens to cells; Ctrl-C ends it with status 0.
+    """
+    name = k.new("watched")
+    with watching(k, name) as watcher:
+        k.output(name, "echo; echo seen; echo")
+        k.run("notify", name, "look here")
+        k.output(name, "echo the end")
+        seen = watcher.until(lambda line: line == "the end\n")
+        watcher.process.send_signal(signal.SIGINT)
+        *_, last = watcher.rest()
+
+    head = [f"\x1b[2mwatching {name} (ctrl-c to stop)\x1b[0m\n", "\n"]
+    assert watcher.lines[:2] == head
+    assert watcher.process.returncode == 0
+    assert "seen" in seen
+    assert [line for line in seen if not line.strip()] == []
+    assert [line for line in seen if "📢 look here" in line] != []
+    assert last == "\x1b[2mstopped\x1b[0m"
+
+
+def test_watch_tells_in_order(k: K) -> None:
+    """
+    What a cell wrote stands between its beginning and its end, as in `k history`.
+    """
+    name = k.new("ordered")
+    with watching(k, name) as watcher:
+        k.output(name, "echo one")
+        k.output(name, "echo two")
+        seen = [line for _ in range(2) for line in watcher.until(lambda line: "✓" in line)]
+
+    told = [line for line in seen if line in ("one", "two") or "──" in line]
+    assert ["✓" if "✓" in line else "fired" if "──" in line else line for line in told] == [
+        "fired",
+        "one",
+        "✓",
+        "fired",
+        "two",
+        "✓",
+    ]
+
+
+def test_watch_tells_whole_lines(k: K) -> None:
+    """
+    A line that comes in pieces is shown once, when it is whole.
+    """
+    name = k.new("pieces")
+    with watching(k, name) as watcher:
+        k.output(name, "printf abc; sleep 0.3; echo def; echo the end")
+        seen = watcher.until(lambda line: line == "the end\n")
+
+    assert "abcdef" in seen
+
+
+def test_watch_ends_with_its_session(k: K) -> None:
+    """
+    When the session is killed, `k watch` says so and ends.
+    """
+    name = k.new("doomed")
+    with watching(k, name) as watcher:
+        k.kill(name)
+        *_, last = watcher.rest()
+
+    assert watcher.process.returncode == 0
+    assert last == "\x1b[2mclosed\x1b[0m"
