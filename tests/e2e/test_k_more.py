@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up, fired, monitor
+from beside import SLEEPER, await_end, await_up, fired, follower, monitor
 from k import K
 from user import Agent, eventually, running
 
@@ -149,7 +149,7 @@ def test_peek_collects_nothing(k: K) -> None:
     cell = fired(k, name, "echo up; read line < peeked; echo $line; (exit 3)")
     await_up(k, name)
 
-    so_far = ('{"cell_id": "C", "status": "running", "output": "up\\n"}\n', 0)
+    so_far = ('{"cell_id": "C", "status": "running", "output": "up"}\n', 0)
     assert [said(k, "peek", name), said(k, "peek", name, cell)] == [so_far] * 2
     (k.agent.home / "peeked").write_text("more\n")
     await_end(k, name, cell)
@@ -248,13 +248,13 @@ def test_exec_ends_with_its_caller(k: K, number: signal.Signals) -> None:
     A program that nobody waits for any more is ended.
     """
     seconds = f"99{number:d}"
-    with k.start("exec", "--", "sleep", seconds) as client:
+    with follower(k, "exec", "--", "sleep", seconds, program="k") as client:
         eventually(lambda: running("sleep", seconds) != [])
-        client.send_signal(number)
-        client.communicate(timeout=20)
+        client.process.send_signal(number)
+        client.rest()
 
     eventually(lambda: running("sleep", seconds) == [])
-    assert client.returncode != 0
+    assert client.process.returncode != 0
 
 
 # -- looking and typing

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from beside import await_end, fired
+from beside import SLEEPER, await_end, await_up, fired, follower
 from k import K
-from user import Agent
+from user import Agent, eventually, slay
 
 
 @pytest.fixture(scope="module")
@@ -273,3 +273,71 @@ def test_kill_ends_everything_of_the_session(k: K) -> None:
     assert k.json("poll", "tree", cell)["output"] == "unknown cell"
     k.new("tree")
     assert k.json("poll", "tree")["output"] == "no active cell on 'tree'"
+
+
+# -- a session in which somebody typed by hand
+
+
+def type_by_hand(k: K, session: str) -> None:
+    """Start a program as a person would, without a cell."""
+    k.agent.ask("send", id=session, text=SLEEPER)
+    await_up(k, session)
+
+
+def test_the_limit_holds_for_the_wait_before_the_code(k: K) -> None:
+    """
+    A run into a session that is not at its prompt says so within its limit, and types nothing.
+    """
+    k.new("busy")
+    type_by_hand(k, "busy")
+    began = time.monotonic()
+
+    done = k.run("run", "-j", "-t", "1", "busy", "touch busy.txt")
+
+    assert time.monotonic() - began < 10
+    assert done.returncode == 1
+    assert json.loads(done.stdout) == {
+        "status": "error",
+        "output": "not at a prompt: sleep is running",
+    }
+    assert k.run("int", "busy").stdout == "OK\n"
+    assert k.output("busy", "ls busy.txt 2> /dev/null; echo free") == "free"
+
+
+def test_int_stops_a_cell_before_it_is_typed(k: K) -> None:
+    """
+    `k int` interrupts also the cell that waits for the prompt: its code is not run any more.
+    """
+    k.new("early")
+    type_by_hand(k, "early")
+    with follower(k, "run", "-j", "early", "touch early.txt", program="k") as client:
+        eventually(lambda: k.json("poll", "early")["status"] == "running")
+        k.run("int", "early")
+        (answer,) = client.rest()
+
+    assert json.loads(answer)["output"] == "interrupted"
+    assert client.process.returncode == 1
+    assert k.output("early", "ls early.txt 2> /dev/null; echo free") == "free"
+
+
+# -- who dies in the middle of a run
+
+
+@pytest.mark.parametrize("victim", ["daemon", "mid"])
+def test_a_run_whose_daemon_or_host_died(agent: Agent, victim: str) -> None:
+    """
+    The client of a run that lost its daemon or host says so at once; the session is not stuck.
+    """
+    k = K(agent)
+    k.new("mid")
+    with follower(k, "run", "mid", SLEEPER, program="k") as client:
+        await_up(k, "mid")
+        slay(agent.pid_of(victim))
+        text = "".join(client.rest())
+        assert client.process.stderr is not None
+        text += client.process.stderr.read()
+
+    assert client.process.returncode not in (0, None)
+    assert "whether it acted is unknown" in text
+    assert k.run("int", "mid").stdout == "OK\n"
+    assert k.output("mid", "echo free") == "free"

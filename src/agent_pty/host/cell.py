@@ -58,6 +58,19 @@ class Output(Struct, frozen=True, kw_only=True):
         return f"{head.text}\n[... {missing} bytes left out ...]\n{tail}", True
 
 
+class Begun(Struct, frozen=True, kw_only=True):
+    """A fired cell that runs: enough for another host to see it end."""
+
+    cell_id: str
+    frame: str
+    typed: int
+    lines: list[str]
+    echoed: bool
+    prompt: str
+    began: float
+    limit: float | None
+
+
 class Result(Struct, frozen=True, kw_only=True):
     """How a cell ended."""
 
@@ -78,6 +91,7 @@ class Cell:
     id: str
     fired: bool
     frame: str
+    limit: float | None = None
     typed: int = -1  # where the transcript was when the code was typed; -1: not yet
     lines: list[str] = field(default_factory=list)
     echoed: bool = True

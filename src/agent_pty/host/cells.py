@@ -80,9 +80,24 @@ class Cells:
     async def fire(self, code: str, *, limit: float | None, patience: float) -> Cell:
         """Start code and return at once."""
         cell = await self._begin(code, fired=True, patience=patience)
-        if limit is not None:
-            asyncio.get_running_loop().call_later(max(0.0, limit), self._expire, cell)
+        cell.limit = limit
+        self.results.begin(cell)
+        self._limit(cell)
         return cell
+
+    def resume(self) -> None:
+        """Go on with the cell that ran when the host before us died."""
+        cell = self.results.take_running()
+        if cell is not None:
+            self.active, self._sheet = cell, Sheet(cell, self._terminal.stream)
+            self._end = frame_of(self._sheet)
+            self._limit(cell)
+            self._probe.soon()
+
+    def _limit(self, cell: Cell) -> None:
+        if cell.limit is not None:
+            left = cell.began + cell.limit - time.monotonic()
+            asyncio.get_running_loop().call_later(max(0.0, left), self._expire, cell)
 
     async def _begin(self, code: str, *, fired: bool, patience: float) -> Cell:
         self._check_alive()

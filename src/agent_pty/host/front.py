@@ -16,12 +16,14 @@ Readiness = Literal["marks", "tty"]
 class Front:
     """Fed with marks and looks; `ready` is how a command can be typed now, None if it cannot."""
 
-    def __init__(self, *, program: str | None, look: Callable[[], Look]) -> None:
+    def __init__(
+        self, *, program: str | None, look: Callable[[], Look], last: Marked | None
+    ) -> None:
         self.program = program
         self.look = look
-        self.last: Marked | None = None  # the last mark, whatever its kind
+        self.last: Marked | None = last  # the last mark, whatever its kind
         self.changed = asyncio.Event()
-        self._ready: Readiness | None = None
+        self._ready: Readiness | None = "marks" if self.at_mark else None
         self._image: int | None = None  # what the program was when it first was at its prompt
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from agent_pty.errors import UnknownCell
-from agent_pty.host.cell import Cell, Result
+from agent_pty.host.cell import Begun, Cell, Result
 from agent_pty.host.stream import Stream
 from agent_pty.ops.cell_model import CellFact
 from agent_pty.store import atomic
@@ -60,6 +60,32 @@ class Results:
 
     # -- results
 
+    def begin(self, cell: Cell) -> None:
+        """Note that a fired cell runs."""
+        begun = Begun(
+            cell_id=cell.id,
+            frame=cell.frame,
+            typed=cell.typed,
+            lines=cell.lines,
+            echoed=cell.echoed,
+            prompt=cell.prompt,
+            began=cell.began,
+            limit=cell.limit,
+        )
+        self._save(self._running, begun)
+
+    def take_running(self) -> Cell | None:
+        """Return the cell that ran when the host before us died."""
+        try:
+            with open(self._running, "rb") as file:
+                begun = msgspec.json.decode(file.read(), type=Begun)
+        except (OSError, msgspec.DecodeError):
+            return None
+        cell = Cell(id=begun.cell_id, fired=True, frame=begun.frame, limit=begun.limit)
+        cell.typed, cell.lines, cell.echoed = begun.typed, begun.lines, begun.echoed
+        cell.prompt, cell.began = begun.prompt, begun.began
+        return cell
+
     def add(self, cell: Cell, result: Result) -> None:
         """Keep how a cell ended, if nobody was told yet."""
         cell.result = result
@@ -67,7 +93,9 @@ class Results:
         if not (cell.fired or cell.timed_out):
             return
         self._kept[cell.id] = cell
-        self._save(result)
+        self._save(self._path(cell.id), result)
+        with contextlib.suppress(OSError):
+            os.unlink(self._running)
         while len(self._kept) > _KEPT:
             self._forget(next(iter(self._kept)))
 
@@ -98,13 +126,16 @@ class Results:
     def _path(self, cell_id: str) -> str:
         return f"{self._directory}/{cell_id}.json"
 
-    def _save(self, result: Result) -> None:
+    @property
+    def _running(self) -> str:
+        return f"{self._directory}/running"
+
+    def _save(self, path: str, what: Result | Begun) -> None:
         # A full disk costs only what a crash of the host would find.
         with contextlib.suppress(OSError):
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
             self._stream.log.flush()
-            encoded = msgspec.json.encode(result)
-            atomic.replace(self._path(result.cell_id), encoded, durable=False)
+            atomic.replace(path, msgspec.json.encode(what), durable=False)
 
     def _load(self) -> None:
         if not os.path.isdir(self._directory):

@@ -67,7 +67,7 @@ class Session:
         self.audience = Audience(stream)
         self._eyes = Eyes(stream.emulator, self.audience.notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
-        self._front = Front(program=spec.program, look=self._seat)
+        self._front = Front(program=spec.program, look=self._seat, last=stream.last_mark)
         self.desk, self._cells = desk_of(self, self._front, stream.directory, spec.frame)
         self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
@@ -79,7 +79,10 @@ class Session:
         os.set_blocking(self._master, False)
         if owed:
             self._answer(owed)
-        self._cells.output(self.stream.take_marks())  # those of a host before us
+        self._cells.resume()
+        self._cells.output(
+            self.stream.take_marks()
+        )  # those that the host before us may have missed
         self._watch = EndWatch(self.root.pid, self.root.birth, self._program_gone)
         asyncio.get_running_loop().add_reader(self._master, self._readable)
 

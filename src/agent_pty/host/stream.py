@@ -32,17 +32,6 @@ _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 _VERSION = 2
 
 
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """Everything understood up to *raw*, so that the spool may forget what came before."""
-
-    version: int
-    raw: int
-    emulator: bytes
-    transcript: bytes
-    marks: Marks
-    scanner: tuple[bytes, int]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marked:
     """A mark of the shell integration, and where in the text it stood.
@@ -53,6 +42,18 @@ class Marked:
     mark: Mark
     place: int
     line: bytes
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Everything understood up to *raw*, so that the spool may forget what came before."""
+
+    version: int
+    raw: int
+    emulator: bytes
+    transcript: bytes
+    marks: Marks
+    scanner: tuple[bytes, int]
+    last_mark: Marked | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ class Stream:
         self._ring = ring
         self._scanner = MarkScanner(nonce)
         self._marked: list[Marked] = []
+        self.last_mark: Marked | None = None
         self.emulator = emulator
         self.transcript = transcript
         self.log = log
@@ -121,6 +123,7 @@ class Stream:
         stream = cls(directory, ring, screen, transcript, log, nonce=nonce)
         if found is not None:
             stream._scanner.resume(found.scanner)
+            stream.last_mark = found.last_mark
         return stream, stream._replay(found.raw if found else 0)
 
     def _replay(self, start: int) -> bytes:
@@ -205,8 +208,9 @@ class Stream:
             if self._shown:
                 self._follow_shown(line)
             if mark is not None:
-                here = Marked(mark=mark, place=self.log.committed, line=self.transcript.pending)
-                self._marked.append(here)
+                before = self.transcript.pending
+                self.last_mark = Marked(mark=mark, place=self.log.committed, line=before)
+                self._marked.append(self.last_mark)
         return self.emulator.take_replies()
 
     def take_marks(self) -> list[Marked]:
@@ -241,6 +245,7 @@ class Stream:
                 transcript=self.transcript.state(),
                 marks=self.log.marks(),
                 scanner=self._scanner.state,
+                last_mark=self.last_mark,
             )
             atomic.replace(
                 _checkpoint_path(self.directory), msgspec.msgpack.encode(saved), durable=False

@@ -136,7 +136,6 @@ def test_children_inherit_nothing_of_ours(tmp_path: Path) -> None:
     assert "ENV=$HOME/.shrc" in output.splitlines()
     assert not [name for name in names if name.startswith("AGENT_PTY_")]
     assert NONCE not in output
-    assert "__apty" not in output
 
 
 def test_children_have_no_env_if_the_user_has_none(shell: Marked) -> None:

@@ -110,8 +110,7 @@ def test_an_exception_is_a_failure_each_time(repl: Marked) -> None:
     for _ in range(2):
         assert last_line(repl.command("raise error")) == ("ValueError: again", 1)
     assert repl.command("1") == ("1\n", 0)
-    repl.command("import sys; del sys.last_value; sys.last_traceback = None")
-    assert repl.command("2") == ("2\n", 0)
+    assert repl.command("import sys; del sys.last_value; sys.last_traceback = None") == ("", 0)
 
 
 def test_ctrl_c_is_told_from_other_exceptions(repl: Marked) -> None:
@@ -206,18 +205,28 @@ def test_a_nested_python_has_no_marks(repl: Marked) -> None:
 
 
 @pytest.mark.parametrize(
-    "statement", ["sys.ps1 = '% '", "sys.ps2 = '; '", "sys.ps1 = 'a\\nb> '", "sys.ps1 = ''"]
+    ("statement", "drawn"),
+    [
+        ("sys.ps1 = '% '", "% "),
+        ("sys.ps2 = '; '", ">>> "),
+        ("sys.ps1 = 'a\\nb> '", "b> "),
+        ("sys.ps1 = ''", ""),
+    ],
 )
-def test_a_new_prompt_is_marked_too(repl: Marked, statement: str) -> None:
+def test_a_new_prompt_is_marked_too(repl: Marked, statement: str, drawn: str) -> None:
     """
-    Setting sys.ps1 or sys.ps2 by hand does not cost the marks.
+    Setting sys.ps1 or sys.ps2 by hand does not cost the marks, from the first prompt on.
     """
     repl.command("import sys")
 
     assert repl.command(statement) == ("", 0)
-    assert repl.command("1") == ("1\n", 0)
+    assert repl.until("B")[2].decode() == drawn
+    repl.type("1")
     assert repl.command("2") == ("2\n", 0)
     assert repl.command(f"sys.ps{statement[6]} == {statement[10:]}") == ("True\n", 0)
+    repl.ready()
+    repl.type("if 1:")
+    assert repl.until("P", "D")[0].kind == "P"
 
 
 def test_a_prompt_with_a_clock_is_asked_once_each_time(tmp_path: Path) -> None:
@@ -264,6 +273,7 @@ def test_a_file_runs_as_if_typed(repl: Marked, tmp_path: Path) -> None:
     assert repl.command("import inspect; print(inspect.getsource(A.f))")[0].startswith("    def f(")
     assert load(repl, tmp_path, "# nothing\n") == ("", 0)
     assert load(repl, tmp_path, "") == ("", 0)
+    assert [mark.kind for mark, _, _ in repl.marks if mark.kind == "C"] == ["C"] * 3
 
 
 def test_a_file_stops_at_the_first_exception(repl: Marked, tmp_path: Path) -> None:
@@ -284,6 +294,7 @@ def test_a_file_stops_at_the_first_exception(repl: Marked, tmp_path: Path) -> No
         "ZeroDivisionError: division by zero",
     ]
     assert status == 1
+    assert "\n    1/0\n    ~^~\n" in load(repl, tmp_path, "1/0")[0]
     assert last_line(load(repl, tmp_path, "raise KeyboardInterrupt")) == ("KeyboardInterrupt", 130)
 
 

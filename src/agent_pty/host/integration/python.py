@@ -56,13 +56,10 @@ def is_simple(code: str) -> bool:
     if not (code.isprintable() and 0 < len(code) < _LONGEST) or code[0] == " " or code[-1] == "\\":
         return False
     try:
-        if codeop.compile_command(code) is None:
-            return False
-        body = ast.parse(code).body
+        # A comment alone is answered with a continuation prompt: it is complete, but no statement.
+        return codeop.compile_command(code) is not None and bool(ast.parse(code).body)
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError):
         return False
-    # A comment alone is answered with a continuation prompt, and so are these.
-    return bool(body) and not any(hasattr(each, "body") or hasattr(each, "cases") for each in body)
 
 
 def _is_interactive(options: Sequence[str]) -> bool:

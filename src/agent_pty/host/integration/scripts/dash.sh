@@ -41,10 +41,8 @@ if [ -r "$__apty_file" ]; then command . "$__apty_file" && :; fi
 unset __apty_start __apty_file
 
 # -- prompts. D is written while PS1 is expanded, so before all of it, whatever others put in front
-#    (`activate` does). A shell that inherits PS1 has no __apty_b and sees the user's prompt.
-__apty_ps1=${PS1-} __apty_ps2=${PS2-}
-unset PS1 PS2  # no longer exported
-PS1='${__apty_b+$({ __apty_ended; } 3>&2 2>/dev/null)}'$__apty_ps1
+#    (`activate` does). PS1 may be exported, which dash cannot undo: it has no nonce, and a shell
+#    that inherits it has no __apty_b and so draws the user's prompt.
+PS1='${__apty_b+$({ __apty_ended; } 3>&2 2>/dev/null)}'${PS1-}
 PS1=$PS1'${__apty_b+$__apty_b$((__apty_number = __apty_number + 1))$__apty_end}'
-PS2=$__apty_ps2'${__apty_b+$__apty_p$__apty_number$__apty_end}'
-unset __apty_ps1 __apty_ps2
+PS2=${PS2-}'${__apty_b+$__apty_p$__apty_number$__apty_end}'

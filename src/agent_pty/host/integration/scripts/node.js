@@ -11,9 +11,6 @@ delete require.cache[__filename];
 const ours = process.execArgv.indexOf(__filename);
 if (ours > 0) process.execArgv.splice(ours - 1, 2);
 
-// A worker loads what its parent was told to load, but has no nonce.
-if (nonce) hook(require('repl'));
-
 function hook(repl) {
   const { start, REPLServer: { prototype } } = repl;
   const { displayPrompt } = prototype;
@@ -23,7 +20,7 @@ function hook(repl) {
     // later that prompt has no marks.
     prototype.displayPrompt = function drawFirst(...rest) {
       prototype.displayPrompt = displayPrompt;
-      mark(this);
+      new Marks(this).install();
       return this.displayPrompt(...rest);
     };
     try {
@@ -34,108 +31,136 @@ function hook(repl) {
   };
 }
 
-function mark(server) {
-  let number = 0;
-  let busy = true; // a line was read since the last main prompt, or none was drawn yet
-  let begun = false; // C was said
-  let failed = null; // whether what is evaluated threw; null: nothing was evaluated
-  let reading = false; // a line is being dealt with, so nobody else can run
-  let foreign = false; // the next prompt is drawn for an error that is not the command's
-  let cell = null; // while a file runs: what to put back afterwards
+class Marks {
+  number = 0;
+  busy = true; // a line was read since the last main prompt, or none was drawn yet
+  begun = false; // C was said
+  failed = null; // whether what is evaluated threw; null: nothing was evaluated, or who knows
+  reading = false; // a line is being dealt with, so nobody else can run
+  foreign = false; // the next prompt is drawn for an error that is not the command's
+  cell = null; // while a file runs: what to put back afterwards
+  command = { action() {} }; // what `.cell` does next
 
-  const say = (kind) => server.output.write(`\x1b]133;${kind};apty=${nonce}.${number}\x07`);
-  const begin = () => {
-    if (!begun) say('C');
-    begun = true;
-  };
-
-  const draw = server.prompt;
-  server.prompt = function prompt(...args) {
-    // An error of a timer draws the prompt too: at the prompt it ends nothing, and while an
-    // `await` is pending the command goes on.
-    if (!busy || foreign) {
-      foreign = false;
-      return draw.apply(this, args);
-    }
-    if (this.getPrompt() !== this._initialPrompt) {
-      draw.apply(this, args);
-      return more();
-    }
-    if (cell) this.ignoreUndefined = cell.ignoreUndefined;
-    cell = null;
-    busy = begun = false;
-    number += 1;
-    say(`D;${failed === null ? '' : Number(failed)}`);
-    draw.apply(this, args);
-    return say('B');
-  };
-
-  function more() {
-    begun = false;
-    say('P');
+  constructor(server) {
+    this.server = server;
+    this.canFail = Boolean(server._domain || server._handleError);
   }
 
-  server.prependListener('line', (line) => {
-    busy = reading = true;
-    if (server.editorMode) return;
-    const command = isCommand(server, line);
-    failed = command || !canFail ? null : false;
-    // `.editor` runs nothing yet. Incomplete code is evaluated too, in vain: no C for it.
-    if (command ? !/^\s*\.editor\b/.test(line) : isComplete(buffered(server) + line)) begin();
-    const [, file] = /^\s*\.cell\s+(.*?)\s*$/.exec(line) ?? [];
-    if (file) load(file);
-    if (file && server.history[0] === line) server.history.shift();
-  });
-  server.on('line', () => {
-    reading = false;
-    // From node 24 on the lines of one command are edited together, without a new prompt.
-    if (busy && server.line.includes('\n')) more();
-  });
-  // Ctrl-C at the prompt drops the line and draws a new prompt.
-  server.prependListener('SIGINT', () => {
-    if (!begun) failed = null;
-    busy = true;
-  });
+  install() {
+    const { server } = this;
+    const draw = server.prompt.bind(server);
+    server.prompt = (...args) => this.prompt(() => draw(...args));
+    server.prependListener('line', (line) => this.read(line));
+    server.on('line', () => this.wasRead());
+    server.prependListener('SIGINT', () => this.interrupt());
+    // Not enumerable: `.help` and completion do not show it.
+    Object.defineProperty(server.commands, 'cell', { value: this.command });
+    this.installErrors();
+  }
 
-  // What a timer throws was thrown to the domain; what the command throws is given to it.
-  const threw = (error) => {
-    foreign = busy && !reading && error?.domainThrown === true;
-    if (!busy || foreign) return;
-    failed = canFail;
-    begin();
-  };
-  server._domain?.prependListener('error', threw);
-  // Node 26 has no domain: there, an error of a timer ends a pending `await` for us.
-  const handle = server._handleError;
-  const canFail = Boolean(server._domain || handle);
-  if (handle) {
-    server._handleError = function handleError(error) {
-      threw(error);
-      return handle.call(this, error);
+  installErrors() {
+    const { server } = this;
+    // What a timer throws was thrown to the domain; what the command throws is given to it.
+    server._domain?.prependListener('error', (error) => this.threw(error?.domainThrown === true));
+    // From node 26 on there is no domain, and who calls this makes the difference.
+    const handle = server._handleError?.bind(server);
+    if (!handle) return;
+    server._handleError = (error) => {
+      this.threw(new Error().stack.includes('_fatalException'));
+      return handle(error);
     };
   }
 
-  // `.cell FILE` runs a file as one command. Not enumerable: `.help` and completion do not
-  // show it.
-  const command = { action() {} };
-  Object.defineProperty(server.commands, 'cell', { value: command });
+  say(kind) {
+    this.server.output.write(`\x1b]133;${kind};apty=${nonce}.${this.number}\x07`);
+  }
 
-  function load(file) {
+  begin() {
+    if (!this.begun) this.say('C');
+    this.begun = true;
+  }
+
+  more() {
+    this.begun = false;
+    this.say('P');
+  }
+
+  prompt(draw) {
+    // An error of a timer draws the prompt too: at the prompt it ends nothing, and while an
+    // `await` is pending the command goes on.
+    if (!this.busy || this.foreign) {
+      this.foreign = false;
+      draw();
+    } else if (this.server.getPrompt() !== this.server._initialPrompt) {
+      draw();
+      this.more();
+    } else {
+      this.end();
+      draw();
+      this.say('B');
+    }
+  }
+
+  end() {
+    if (this.cell) this.server.ignoreUndefined = this.cell.ignoreUndefined;
+    this.cell = null;
+    this.busy = this.begun = false;
+    this.number += 1;
+    this.say(`D;${this.failed === null ? '' : Number(this.failed)}`);
+  }
+
+  read(line) {
+    const { server } = this;
+    this.busy = this.reading = true;
+    if (server.editorMode) return;
+    const command = isCommand(server, line);
+    this.failed = command || !this.canFail ? null : false;
+    // `.editor` runs nothing yet. Incomplete code is evaluated too, in vain: no C for it.
+    if (command ? !/^\s*\.editor\b/.test(line) : isComplete(buffered(server) + line)) this.begin();
+    const [, file] = /^\s*\.cell\s+(.*?)\s*$/.exec(line) ?? [];
+    if (file) this.load(file);
+    if (file && server.history[0] === line) server.history.shift();
+  }
+
+  wasRead() {
+    this.reading = false;
+    // From node 24 on the lines of one command are edited together, without a new prompt.
+    if (this.busy && this.server.line.includes('\n')) this.more();
+  }
+
+  // Ctrl-C at the prompt drops the line and draws a new prompt.
+  interrupt() {
+    if (!this.begun) this.failed = null;
+    this.busy = true;
+  }
+
+  threw(loose) {
+    this.foreign = loose && this.busy && !this.reading;
+    if (!this.busy || this.foreign) return;
+    this.failed = true;
+    this.begin();
+  }
+
+  // `.cell FILE` runs a file as one command.
+  load(file) {
+    const { server } = this;
     try {
       const code = require('fs').readFileSync(file, 'utf8');
       // A file is all there is; of incomplete code node would wait for the rest.
       if (!isCommand(server, code) && !isComplete(code)) compile(code);
       // Bound, not called from a function of ours: see the rules.
-      command.action = server.emit.bind(server, 'line', code);
-      cell = { ignoreUndefined: server.ignoreUndefined };
+      this.command.action = server.emit.bind(server, 'line', code);
+      this.cell = { ignoreUndefined: server.ignoreUndefined };
       server.ignoreUndefined = true;
     } catch (error) {
-      command.action = () => {
-        failed = true;
-        server.output.write(`${shown(error)}\n`);
-        server.displayPrompt();
-      };
+      this.command.action = () => this.refuse(error);
     }
+  }
+
+  refuse(error) {
+    this.failed = true;
+    this.server.output.write(`${shown(error)}\n`);
+    this.server.displayPrompt();
   }
 }
 
@@ -175,3 +200,6 @@ function isComplete(code) {
 function compile(code) {
   return new (require('vm').Script)(code);
 }
+
+// A worker loads what its parent was told to load, but has no nonce.
+if (nonce) hook(require('repl'));
