@@ -26,7 +26,7 @@ def test_output_before_the_prompt_is_kept(line: str, prompt: str, left: str) -> 
     assert without_prompt(line.encode(), prompt) == left.encode()
 
 
-@pytest.mark.parametrize("prompt", ["", "  ", "$ "])
+@pytest.mark.parametrize("prompt", ["", "  ", "$ ", "a@b:", "a@b:~/x> "])
 def test_a_line_without_the_prompt_is_another_prompt(prompt: str) -> None:
     """
     What does not end in the prompt is a prompt of another shape: no output is made of it.
@@ -58,25 +58,37 @@ def test_the_lines_of_a_block_go() -> None:
     """
     A block is echoed behind continuation prompts, its closing empty line as a prompt alone.
     """
-    text = "for i in (1, 2):\n...     print(i)\n... \n1\n2\n"
+    block = "for i in (1, 2):\n...     print(i)\n... \n1\n2\n"
+    typed = ["for i in (1, 2):", "    print(i)", ""]
 
-    assert unechoed(text, ["for i in (1, 2):", "    print(i)", ""]) == "1\n2\n"
+    assert unechoed(block, typed) == "1\n2\n"
+    assert unechoed(f"print(0)\n0\n>>> {block}", ["print(0)", *typed]) == "0\n1\n2\n"
 
 
 @pytest.mark.parametrize(
     "shown",
     [
-        "if x:\n\techo y\nfi\n",
-        "$ if x:\n>         echo y\n> fi\n",
-        "if x:\n        echo y\nfi\n$ if x:\n> \techo y\n> fi\n",
-        "if x:\n\techo y\nfi\n\n$ if x:\n> \techo y\n> fi\n",
+        "if x\n  echo y\nfi\n",
+        "$ if x\n>   echo y\n> fi\n",
+        "if x\n  echo y\nfi\n$ if x\n>   echo y\n> fi\n",
+        "if x\n  echo y\nfi\n\n$ if x\n>   echo y\n> fi\n",
     ],
 )
 def test_a_paste_that_is_shown_whole_goes_whole(shown: str) -> None:
     """
-    However often a line editor draws it, behind whatever prompts, tabs as tabs or as blanks.
+    However often a line editor draws it, behind whatever prompts, and no line of output with it.
     """
-    assert unechoed(f"{shown}  y\n\nz\n", ["if x:", "\techo y", "fi"]) == "  y\n\nz\n"
+    assert unechoed(f"{shown}  y\n\nz\n", ["if x", "  echo y", "fi"]) == "  y\n\nz\n"
+
+
+@pytest.mark.parametrize("indent", ["\t", "      "])
+def test_a_tab_behind_a_prompt_is_as_wide_as_is_left(indent: str) -> None:
+    """
+    Behind `> ` a tab reaches column eight in six blanks; it may be shown as either.
+    """
+    shown = f"if x\n\techo y\nfi\n$ if x\n> {indent}echo y\n> fi\n"
+
+    assert unechoed(f"{shown}y\n", ["if x", "\techo y", "fi"]) == "y\n"
 
 
 def test_output_keeps_its_shape() -> None:
@@ -92,7 +104,7 @@ def test_output_that_says_what_was_typed_stays() -> None:
     """
     One echo for each line: a program that answers each with its own words has answered.
     """
-    assert unechoed("a\na\n> b\nb\n", ["a", "b"]) == "a\nb\n"
+    assert unechoed("1\n1\n>>> 2\n2\n", ["1", "2"]) == "1\n2\n"
 
 
 @given(

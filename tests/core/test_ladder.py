@@ -58,8 +58,8 @@ CASES: dict[str, tuple[Seat, Known, Verdict]] = {
         Verdict.PROMPT,
     ),
     "the prompt of before behind output without a line end": (
-        replace(SHELL, line="abc=> "),
-        Known(prompt="=> "),
+        replace(SHELL, line="abc!! "),
+        Known(prompt="!! "),
         Verdict.PROMPT,
     ),
     "a prompt of one sign, alone": (replace(SHELL, line="! "), Known(prompt="!"), Verdict.PROMPT),

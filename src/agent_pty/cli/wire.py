@@ -53,7 +53,7 @@ def call(k: Any, program: str, words: list[str]) -> int:
     wire = k.dial(os.fsencode(where.socket))
     if wire is None:
         raise DaemonUnreachable(f"the daemon went away: see {where.log}")
-    status: int = k.talk(wire, k.request(program, words))
+    status: int = k.talk(wire, k.request(program, words), monitor=program == "km")
     return status
 
 

@@ -68,6 +68,9 @@ class Sight:
             return False
         if self._mark.entered and stream.log.committed <= self._mark.place:
             return False
+        last = stream.last_mark
+        if last is not None and last.mark.kind == "B" and last.place > self._mark.place:
+            return True
         return looks_like_prompt(stream.transcript.pending.decode(errors="replace"))
 
 

@@ -5,7 +5,7 @@
 typeset -g __apty_nonce=${AGENT_PTY_NONCE-} __apty_here=$ZDOTDIR
 # Said here it has the effect of -f, with which zsh would not have read this file either.
 if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi
-if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else unset ZDOTDIR; fi
+if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else :; fi
 unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ZDOTDIR
 
 if [[ -o interactive ]]; then

@@ -8,7 +8,7 @@ typeset -gi __apty_number=0 __apty_ended=0 __apty_hooked=0 __apty_level=1
 # Say a mark, and before it what else is for the terminal, even after `exec >file`.
 __apty_say() {
     local said=${2-}$'\e]133;'$1";apty=$__apty_nonce.$__apty_number"$'\a'
-    if true; then builtin printf %s "$said"; else builtin printf %s "$said" >/dev/tty; fi
+    if [[ -t 1 ]]; then builtin printf %s "$said"; else builtin printf %s "$said" >/dev/tty; fi
 }
 
 # First at every prompt.
