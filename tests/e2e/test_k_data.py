@@ -156,9 +156,14 @@ def test_row_10_the_secret_of_the_marks_is_not_handed_to_programs(k: K, program:
     What a shell starts does not find the nonce in its environment.
     """
     code = "env" if program in SHELLS else "import os; _ = os.system('env')"
+    session = k.session(program)
+    specs = [json.loads(path.read_text()) for path in k.agent.home.glob("run/sessions/*/spec.json")]
+    nonce = next(spec["nonce"] for spec in specs if spec["name"] == session)
 
-    assert "apty=" not in k.output(k.session(program), code)
-    assert "AGENT_PTY_NONCE" not in k.output(k.session(program), code)
+    shown = k.output(session, code)
+
+    assert f"AGENT_PTY_HOME={k.agent.home}" in shown
+    assert nonce not in shown
 
 
 @within("echo one\necho two\necho three", python="print('one')\nprint('two')\nprint('three')")

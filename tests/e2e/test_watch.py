@@ -71,7 +71,7 @@ def test_a_life_is_told(shared: Agent) -> None:
     assert (by_kind["exited"]["exit_code"], by_kind["exited"]["signal"]) == (3, None)
     for event in seen:
         assert event["id"] == "life"
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", event["ts"])
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", event["ts"])
 
 
 def test_other_reports_of_a_program_are_events(shared: Agent) -> None:

@@ -8,7 +8,8 @@ import sys
 from typing import Any
 
 from agent_pty.cli.command import Command, Invocation, argument
-from agent_pty.cli.session import KEY, NAME, TOKENS, fitted_text
+from agent_pty.cli.session import KEY, NAME, TOKENS
+from agent_pty.core.budget import fitted
 from agent_pty.core.duration import seconds
 from agent_pty.core.layout import expanded
 from agent_pty.errors import Usage
@@ -66,8 +67,10 @@ def _tell(call: Invocation, cell: dict[str, Any]) -> int:
 
 
 def _show(call: Invocation, cell: dict[str, Any]) -> None:
-    output = cell["output"]
-    text = fitted_text(call, output + "\n" if output else "", keep="tail", name=call.options.name)
+    text = cell["output"] + "\n" if cell["output"] else ""
+    if call.options.max_tokens is not None:
+        rest = cell["path"] or f"agent-pty read {call.options.name}"
+        text = fitted(text, call.options.max_tokens, keep="tail", pointer=f"the rest: {rest}")
     if call.json or text:
         call.show(cell, text.removesuffix("\n"))
     remark = _remark(cell)

@@ -74,7 +74,7 @@ class Bus:
             self._tell(msgspec.json.decode(encoded))
 
     def _tell(self, event: dict[str, Any]) -> None:
-        event["ts"] = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
+        event["ts"] = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
         for watcher in self._watchers:
             if watcher.wants(event):
                 watcher.offer(event)

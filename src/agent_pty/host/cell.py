@@ -105,6 +105,7 @@ class Cell:
     hint: str | None = None
     timed_out: bool = False
     told: int = 0
+    left: bool = False  # whoever ran it was answered before it ended
     interrupted: bool = False
     result: Result | None = None
     turn: asyncio.Event = field(default_factory=asyncio.Event)

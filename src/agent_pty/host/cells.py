@@ -75,6 +75,7 @@ class Cells:
         except asyncio.CancelledError:
             self._abandon(cell)
             raise
+        cell.left = cell.result is None
         return cell
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> Cell:

@@ -90,7 +90,7 @@ class Results:
         """Keep how a cell ended, if nobody was told yet."""
         cell.result = result
         self.last = cell
-        if not (cell.fired or cell.timed_out):
+        if not (cell.fired or cell.left):
             return
         self._kept[cell.id] = cell
         self._save(self._path(cell.id), result)

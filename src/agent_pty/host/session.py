@@ -182,6 +182,7 @@ class Session:
             place=self.stream.log.committed + len(self.stream.transcript.pending),
             typed=typed if tty.echoes(self._master) else (),
             entered=entered,
+            marks_seen=self.stream.marks_seen,
             screen=self.stream.emulator.text().split("\n"),
         )
         self._waits.moved(self._mark)

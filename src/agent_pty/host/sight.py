@@ -23,6 +23,7 @@ class Mark:
     place: int
     typed: Sequence[str] = ()
     entered: bool = False
+    marks_seen: int = 0
     screen: Sequence[str] = ()
 
 
@@ -66,11 +67,11 @@ class Sight:
         stream = self._stream
         if stream.transcript.alternate:
             return False
+        last = stream.last_mark
+        if last is not None and stream.marks_seen > self._mark.marks_seen:
+            return last.mark.kind == "B"
         if self._mark.entered and stream.log.committed <= self._mark.place:
             return False
-        last = stream.last_mark
-        if last is not None and last.mark.kind == "B" and last.place > self._mark.place:
-            return True
         return looks_like_prompt(stream.transcript.pending.decode(errors="replace"))
 
 

@@ -84,6 +84,7 @@ class Stream:
         self._scanner = MarkScanner(nonce)
         self._marked: list[Marked] = []
         self.last_mark: Marked | None = None
+        self.marks_seen = 0
         self.emulator = emulator
         self.transcript = transcript
         self.log = log
@@ -210,6 +211,7 @@ class Stream:
             if mark is not None:
                 before = self.transcript.pending
                 self.last_mark = Marked(mark=mark, place=self.log.committed, line=before)
+                self.marks_seen += 1
                 self._marked.append(self.last_mark)
         return self.emulator.take_replies()
 

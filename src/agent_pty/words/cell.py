@@ -119,7 +119,7 @@ async def peek(speaker: Speaker, words: list[str]) -> int:
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["for"] is not None:
         facts["for"] = cell["for"]
-    await _say_output(speaker, session, cell, facts, _extras(cell))
+    await _say_output(speaker, session, cell, facts, {**_extras(cell), **_why(cell)})
     return 0
 
 
@@ -184,6 +184,10 @@ def _extras(cell: dict[str, Any]) -> dict[str, Any]:
     told = cell["status"] == "done" or cell["error"] == "exited"
     code = {"exit_code": cell["exit_code"]} if told and cell["exit_code"] else {}
     return {**code, **({"hint": cell["hint"]} if cell["hint"] else {})}
+
+
+def _why(cell: dict[str, Any]) -> dict[str, Any]:
+    return {"error": cell["error"]} if cell["error"] else {}
 
 
 async def _say_json(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:

@@ -14,8 +14,8 @@ from agent_pty.words.session import find
 from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 
 _CELL = re.compile(r"[0-9a-f]{12}")
-# After one of these nothing more comes of a cell.
-_LAST = frozenset({"done", "interrupted", "exited", "error"})
+# After one of these nothing more comes of a cell, or nothing unless somebody acts.
+_LAST = frozenset({"done", "interrupted", "exited", "error", "timeout", "waiting"})
 _CLOSED = frozenset({"exited", "killed", "lost"})
 
 

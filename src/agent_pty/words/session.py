@@ -220,7 +220,8 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
 async def _say_executed(speaker: Speaker, done: dict[str, Any], *, json: bool) -> int:
     code = (128 + done["signal"]) if done["signal"] else done["exit_code"]
     if json:
-        answer = {"status": "timeout" if done["running"] else "done", "output": done["output"]}
+        output = done["output"].removesuffix("\n")
+        answer = {"status": "timeout" if done["running"] else "done", "output": output}
         answer |= {"session": done["session"]} if done["session"] else {}
         answer |= {"exit_code": code} if code else {}
         await speaker.said.line(jsoned(answer))

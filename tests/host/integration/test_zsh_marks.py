@@ -98,6 +98,7 @@ USERS = {
     "strange options": "setopt ksh_arrays sh_word_split no_prompt_percent csh_junkie_quotes",
     "aliases": "alias -g printf=false local=false; alias zle=false typeset=false",
     "strict": "setopt nounset pipefail; precmd() { : $unknown }",
+    "failing widget": "setopt nounset; zle-line-init() { : $no }; zle -N zle-line-init",
     "error trap": "trap 'echo trapped' ZERR",
     "other shell": "emulate sh",
     "redrawn": "zle-line-init() { zle reset-prompt }; zle -N zle-line-init",
@@ -123,15 +124,15 @@ def test_the_screen_shows_nothing_of_ours(tmp_path: Path) -> None:
     A person sees what they would see without us.
     """
     with start(tmp_path, "PROMPT='%# ' RPROMPT=r", env={"PS1": "x"}) as shell:
-        shell.command("echo a")
+        shell.command("printf a")
         shell.command("PROMPT='new> '")
         shell.ready()
         prompt = "#" if os.geteuid() == 0 else "%"
 
         assert [line.split() for line in shell.screen.splitlines() if line.strip()] == [
-            [prompt, "echo", "a", "r"],
-            ["a"],
-            [prompt, "PROMPT='new>", "'", "r"],
+            [prompt, "printf", "a", "r"],
+            # zsh fills the line up, so that the next row counts as its continuation.
+            [f"a{prompt}", prompt, "PROMPT='new>", "'", "r"],
             ["new>", "r"],
         ]
 
@@ -183,6 +184,16 @@ def test_tracing_does_not_show_us(tmp_path: Path) -> None:
         assert "apty" not in shell.screen
 
 
+def test_code_is_taken_as_it_stands(tmp_path: Path) -> None:
+    """
+    Whatever the user's files say, `!` is no history and `#` begins a comment.
+    """
+    with start(tmp_path, "setopt bang_hist no_interactive_comments") as shell:
+        shell.command("true")
+
+        assert shell.command("echo a!! # b") == ("a!!\n", 0)
+
+
 def test_marks_go_to_the_terminal_only(tmp_path: Path) -> None:
     """
     `exec >file` sends the output of commands to the file and no mark.
@@ -202,12 +213,14 @@ def test_the_users_hooks_see_the_status(tmp_path: Path) -> None:
     rc = """
         precmd() { echo "function $? $pipestatus" >>log }
         hook() { echo "hook $? $pipestatus" >>log }
-        precmd_functions=(hook)
+        before() { echo "before $1" >>log }
+        precmd_functions=(hook) preexec_functions=(before)
     """
     with start(tmp_path, rc) as shell:
         shell.command("rm log; true | (exit 5)")
 
-        assert shell.command("cat log") == ("function 5 0 5\nhook 5 0 5\n", 0)
+        lines = ["function 5 0 5", "hook 5 0 5", "before cat log"]
+        assert shell.command("cat log") == ("\n".join(lines) + "\n", 0)
 
 
 def test_widgets_that_wrap_ours_keep_working(tmp_path: Path) -> None:

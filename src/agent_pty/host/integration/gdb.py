@@ -1,4 +1,7 @@
-"""gdb: a script of ours that puts marks around the user's own prompt, numbered."""
+"""gdb: a script of ours that puts marks around the user's own prompt, numbered.
+
+A gdb without Python has no marks. No status: gdb tells none.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 typeset -g __apty_nonce=${AGENT_PTY_NONCE-} __apty_here=$ZDOTDIR
 # Said here it has the effect of -f, with which zsh would not have read this file either.
 if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi
-if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else :; fi
+if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else unset ZDOTDIR; fi
 unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ZDOTDIR
 
 if [[ -o interactive ]]; then
@@ -27,9 +27,10 @@ if [[ -o interactive ]]; then
         if (( __apty_level == __apty_hooked )); then __apty_read "$CONTEXT"; fi
     }
 
-    # An agent's `!` is meant as it stands, and code is pasted with its comments. Said here too
-    # because at the first prompt zsh has looked at the former already.
+    # An agent's `!` is meant as it stands, and code is pasted with its comments. It is said again
+    # behind the user's files, but by then zsh has made up its mind about the first line.
     unsetopt bang_hist
+    setopt interactive_comments
 
     # The schedule is looked at behind all precmd hooks, and no start-up file resets it, as some
     # do with precmd_functions.
