@@ -112,7 +112,8 @@ class K:
 
     def collect(self, session: str, cell: str) -> dict[str, Any]:
         """Return the result of a cell that is about to end."""
-        self.run(session, cell, "-1", program="km")
+        # `km -1` would also tell that it waits, or timed out, before what makes it end now.
+        eventually(lambda: self.json("peek", session, cell)["status"] in ("done", "error"))
         return self.json("poll", session, cell)
 
     def file(self, name: str, text: str) -> Path:

@@ -141,6 +141,7 @@ def test_which_session_is_meant(agent: Agent) -> None:
     named = K(agent, K_SESSION="two")
     assert said(named, "run", "echo $me") == ("two\n", 0)
     assert said(named, "status") == ("OK two pipe=ok\n", 0)
+    assert said(named, "status", "one") == ("OK one pipe=ok\n", 0)
     assert said(named, "run", "one", "echo $me") == ("one\n", 0)
     assert said(K(agent, K_SESSION=""), "run", "echo") == (NO_SESSION, 1)
     assert said(K(agent, K_SESSION="gone"), "run", "echo") == ("no session 'gone'\n", 1)

@@ -184,11 +184,11 @@ def _collected(k: K, program: str, gate: str) -> None:
     seen = k.json("peek", program)
     with open(gate, "w") as file:
         file.write("opened\n")
-    k.run(program, first["cell_id"], "-1", program="km")
+    done = k.collect(program, first["cell_id"])
 
     assert (first["status"], first["output"]) == ("timeout", "")
     assert (seen["status"], seen["output"]) == ("timeout", "part")
-    assert k.json("poll", program) == first | {"status": "done", "output": "part\nopened\nend"}
+    assert done == first | {"status": "done", "output": "part\nopened\nend"}
     assert k.json("poll", program)["output"] == f"no active cell on '{program}'"
 
 

@@ -151,7 +151,7 @@ def test_row_56_ls_shows_our_sessions_and_their_state(k: K) -> None:
         (["read", "-n", "x", "s"], "k read [-n N] [session]", "-n 'x'"),
         (["exec", "-t", "x", "--", "true"], "k exec [-j] [-t N] -- argv...", "-t 'x'"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=["run", "a fraction", "nothing", "fire", "history", "read", "exec"],
 )
 def test_row_57_a_bad_number_is_a_usage_error(
     k: K, words: list[str], usage: str, value: str

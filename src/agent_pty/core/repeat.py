@@ -14,7 +14,7 @@ def before_prompts(text: str, prompt: str) -> str | None:
     blank where the terminal echoed the Enters before the program ran (dash). Without a prompt,
     five equal lines have to do.
     """
-    mark = prompt.rstrip()
+    mark = _once(prompt)
     if not mark:
         return _before_equal_lines(text)
     rest, count = text.rstrip(), 0
@@ -24,6 +24,18 @@ def before_prompts(text: str, prompt: str) -> str | None:
     if count < ENTERS:
         return None
     return text[: len(rest)]
+
+
+def _once(prompt: str) -> str:
+    """Return the prompt itself where the Enters of the last cell have left several in a row."""
+    words = prompt.split()
+    return words[0] if len(set(words)) == 1 else prompt.strip()
+
+
+def echoed_enters(text: str) -> int:
+    """Count the Enters at the start of *text*: a terminal in line mode echoes them first."""
+    head = text[:ENTERS]
+    return len(head) - len(head.lstrip("\n"))
 
 
 def _before_equal_lines(text: str) -> str | None:

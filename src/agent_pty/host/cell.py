@@ -95,6 +95,7 @@ class Cell:
     typed: int = -1  # where the transcript was when the code was typed; -1: not yet
     lines: list[str] = field(default_factory=list)
     echoed: bool = True
+    line_mode: bool = False  # the kernel edits the line, and echoes what is typed at once
     output_from: int | None = None  # the place of the mark that output begins
     prompt: str = ""  # what stood on the line before the code
     reader: int | None = None  # who read it

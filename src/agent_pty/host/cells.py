@@ -119,6 +119,7 @@ class Cells:
         stream = self._terminal.stream
         marked, look = self._front.ready == "marks", self._front.look()
         cell.prompt = look.seat.line
+        cell.line_mode = look.seat.line_mode
         cell.echoed = look.seat.echo or not look.seat.line_mode
         cell.began = time.monotonic()
         cell.typed = stream.log.committed + len(stream.transcript.pending)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
+from collections import deque
 
 import msgspec
 
@@ -23,6 +25,8 @@ from agent_pty.store.atomic import write_all
 _PAGE = 1024 * 1024
 _NOTHING = Output(start=0, end=0)
 _HISTORY_BYTES = 1024 * 1024
+# Files with large outputs; the oldest goes first.
+_MOST_SPILLS = 16
 
 
 class Desk:
@@ -32,6 +36,7 @@ class Desk:
         self._cells = cells
         self._terminal = terminal
         self._directory = directory
+        self._spills: deque[str] = deque()
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed."""
@@ -172,6 +177,10 @@ class Desk:
             return None
         finally:
             os.close(file)
+        self._spills.append(path)
+        while len(self._spills) > _MOST_SPILLS:
+            with contextlib.suppress(OSError):
+                os.unlink(self._spills.popleft())
         return path
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from agent_pty.core.ladder import Verdict
-from agent_pty.core.repeat import before_prompts
+from agent_pty.core.repeat import ENTERS, before_prompts, echoed_enters
 from agent_pty.host.cell import Output, Result
 from agent_pty.host.hook import Hook
 from agent_pty.host.seat import Look
@@ -116,13 +116,16 @@ class Repeat:
         if verdict is Verdict.BUSY and same < _STILL:
             return None
         sheet = self._sheet
-        begin = max(sheet.start, sheet.end - _REPEAT_WITHIN)
+        start = sheet.start
+        if sheet.cell.line_mode:
+            start += echoed_enters(sheet.read(start, ENTERS).decode(errors="replace"))
+        begin = max(start, sheet.end - _REPEAT_WITHIN)
         text = (sheet.read(begin, _REPEAT_WITHIN) + sheet.line).decode(errors="replace")
         kept = before_prompts(text, sheet.cell.prompt)
         if kept is None:
             return None
         # Cut within the text: what follows is prompts.
-        return sheet.done(Output(start=sheet.start, end=begin + len(kept.encode())), "repeat")
+        return sheet.done(Output(start=start, end=begin + len(kept.encode())), "repeat")
 
     def close(self) -> None:
         """Nothing is held."""

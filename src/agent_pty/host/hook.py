@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 
 from agent_pty.core.ladder import Verdict
+from agent_pty.errors import SpawnFailed
 from agent_pty.host.cell import Output, Result
 from agent_pty.host.seat import Look
 from agent_pty.host.sheet import Sheet
@@ -16,14 +17,20 @@ from agent_pty.host.stream import Marked
 _PIECE = 256 * 1024
 
 
+def _started(path: str) -> subprocess.Popen[bytes]:
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen([path], stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+    except OSError as error:
+        raise SpawnFailed(f"hook {path}: {error.strerror}") from error
+
+
 class Hook:
     """The end is when the hook exits; the piece it saw last is the prompt and no output."""
 
     def __init__(self, sheet: Sheet, path: str) -> None:
         self._sheet = sheet
-        self._process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        self._process = _started(path)
         assert self._process.stdin is not None  # noqa: S101  for the type checker
         self._pipe = self._process.stdin.fileno()
         os.set_blocking(self._pipe, False)

@@ -20,13 +20,18 @@ class Typist:
         """Type *code* and Enter; return the lines whose echo will show."""
         code = code.lstrip()
         if frame == "repeat":
-            code += "\n" * ENTERS
-        elif self._hands.bracketed:
+            return await self._repeat(code + "\n" * ENTERS)
+        if self._hands.bracketed:
             code = code.rstrip("\n")  # a paste ends where its text ends; Enter runs it
         if marked and not self._fits(code):
             code = self._loading(code)
         await self._hands.paste(code, enter=True)
         return code.split("\n")
+
+    async def _repeat(self, code: str) -> list[str]:
+        """Press what a person would, Enter by Enter: in a paste they would be text."""
+        await self._hands.press(code.replace("\n", "\r").encode() + b"\r")
+        return code.rstrip("\n").split("\n")
 
     def _fits(self, code: str) -> bool:
         if self._dialect.pastes and self._hands.bracketed:

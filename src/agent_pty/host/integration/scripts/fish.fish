@@ -127,7 +127,7 @@ function __apty_bind
         contains -- $commands[$index] $functions
         and set commands[$index] "commandline -f $commands[$index]"
     end
-    test -n "$parts[2]"; and set line "bind -e -M $argv[1] $parts[4]"
+    set line "bind -e -M $argv[1] $parts[4]"
     set -a __apty_undo $line
     eval bind $parts[3] $parts[4] __apty_enter (builtin string escape -- $commands) __apty_entered
 end
