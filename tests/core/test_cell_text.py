@@ -122,19 +122,27 @@ def test_nothing_is_made_up(text: str, typed: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "echoed", "place"),
+    ("text", "typed", "place"),
     [
-        (b"ls\na\nb\n", True, 3),
-        (b"ls\n", True, 3),
-        (b"l", True, 1),
-        (b"", True, 0),
-        (b"\na", True, 1),
-        (b"a\nb\n", False, 0),
-        (b"", False, 0),
+        (b"ls\na\nb\n", "ls", 3),
+        (b"ls\n", "ls", 3),
+        (b"ls -l  \na\n", "ls -l", 8),
+        (b"echo hi there\nhi", "echo hi", 14),
+        ("grüß dich\na".encode(), "grüß dich", 12),
+        (b"\na", "", 1),
+        (b"ls", "ls", 2),
     ],
 )
-def test_output_begins_behind_the_echo(text: bytes, echoed: bool, place: int) -> None:  # noqa: FBT001  a column of the table
+def test_output_begins_behind_the_echo(text: bytes, typed: str, place: int) -> None:
     """
-    The line that was typed ends the echo; while it is not whole, there is no output yet.
+    The line that begins as it was typed is its echo, however its end was drawn.
     """
-    assert echo_end(text, echoed=echoed) == place
+    assert echo_end(text, typed, echoed=True) == place
+
+
+@pytest.mark.parametrize(("text", "echoed"), [(b"ls\nb\n", False), (b"a\nb\n", True), (b"", True)])
+def test_without_an_echo_all_is_output(text: bytes, echoed: bool) -> None:  # noqa: FBT001  a column
+    """
+    Where the terminal does not echo, or the text does not begin with what was typed.
+    """
+    assert echo_end(text, "ls", echoed=echoed) == 0

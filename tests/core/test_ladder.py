@@ -36,6 +36,22 @@ CASES: dict[str, tuple[Seat, Known, Verdict]] = {
         UNKNOWN,
         Verdict.SCREEN,
     ),
+    "a program that drew all over the screen that everybody has": (
+        replace(READER, line_mode=False, line=""),
+        Known(drawn=True),
+        Verdict.SCREEN,
+    ),
+    "much was drawn, but the prompt is back": (SHELL, Known(drawn=True), Verdict.PROMPT),
+    "much was drawn, then a line is asked for": (
+        replace(READER, line="name? "),
+        Known(drawn=True),
+        Verdict.INPUT,
+    ),
+    "much was drawn by the session's own line editor": (
+        replace(SHELL, line="name? "),
+        Known(drawn=True),
+        Verdict.INPUT,
+    ),
     "a line that looks like a prompt": (replace(SHELL, line="a@b:~$ "), UNKNOWN, Verdict.PROMPT),
     "a prompt without line editing": (
         replace(SHELL, line_mode=True, echo=True, line="# "),
@@ -147,6 +163,7 @@ KNOWNS = st.builds(
     Known,
     prompt=st.sampled_from((None, "", "$ ", "=> ")),
     marks=st.booleans(),
+    drawn=st.booleans(),
     replaced=st.booleans(),
 )
 
@@ -159,7 +176,7 @@ def test_only_a_reader_is_waited_for(seat: Seat, known: Known) -> None:
     verdict = judge(seat, known)
 
     assert (verdict is Verdict.BUSY) == (not seat.reading)
-    assert (verdict is Verdict.SCREEN) == (seat.reading and seat.alternate)
+    assert (verdict is Verdict.SCREEN) >= (seat.reading and seat.alternate)
     assert verdict is not Verdict.SECRET or (seat.line_mode and not seat.echo)
 
 

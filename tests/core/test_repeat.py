@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty.core.repeat import ENTERS, before_prompts
+from agent_pty.core.repeat import ENTERS, before_prompts, echoed_enters
 
 PROMPT = ">>> "
 # One prompt behind the output, and one for each Enter.
@@ -29,6 +29,35 @@ def test_prompts_may_stand_on_one_line() -> None:
     Where the terminal echoed the Enters before the program ran, prompts have no line ends.
     """
     assert before_prompts("abc\n" + "# " * ENTERS, "# ") == "abc"
+
+
+@pytest.mark.parametrize("before", ["# ", "# # ", "# " * (ENTERS + 1)])
+def test_a_row_of_prompts_is_one_prompt(before: str) -> None:
+    """
+    Where the Enters of the last cell left several on the line, each of them is the prompt.
+    """
+    assert before_prompts("abc\n" + "# " * ENTERS, before) == "abc"
+    assert before_prompts("abc\n" + "# " * (ENTERS - 1), before) is None
+
+
+def test_a_prompt_of_several_words_is_one_prompt() -> None:
+    """
+    Words that differ belong together.
+    """
+    prompts = "\n".join(["a@b ~ $ "] * ENTERS)
+
+    assert before_prompts(f"abc $\n{prompts}", "a@b ~ $ ") == "abc $"
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [("", 0), ("abc\n\n", 0), ("\nabc", 1), ("\n\n\n\n\nabc", 5), ("\n\n\n\n\n\n\n", 5)],
+)
+def test_enters_that_were_echoed_first_are_counted(text: str, count: int) -> None:
+    """
+    A terminal in line mode shows the Enters before the output, and never more than were pressed.
+    """
+    assert echoed_enters(text) == count
 
 
 @pytest.mark.parametrize("count", range(ENTERS))

@@ -308,29 +308,30 @@ def test_row_49_a_result_survives_who_watched_it(agent: Agent, victims: tuple[st
     assert k.output("r49", "echo free") == "free"
 
 
-def test_row_49_a_cell_that_lost_its_host_is_not_running(agent: Agent) -> None:
+def test_row_49_a_running_cell_outlives_its_host(agent: Agent) -> None:
     """
-    A cell whose host died is told as lost, never as running, and its program is not typed into.
+    A fired cell whose host died goes on, is told as running, and is collected when it ends.
     """
     k = K(agent)
     k.new("r49")
     os.mkfifo(agent.home / "r49")
-    cell = fired(k, "r49", "echo up; read line < r49; echo $line")
+    cell = fired(k, "r49", "echo up; read line < r49; echo $line; (exit 6)")
     await_up(k, "r49")
     eventually(lambda: in_custody(agent))
 
     slay(agent.pid_of("r49"))
 
-    said = k.run("poll", "r49", cell)
+    assert k.json("poll", "r49", cell) == {"cell_id": cell, "status": "running"}
+    assert k.json("run", "-j", "r49", "echo")["output"] == f"active cell '{cell}'"
     (agent.home / "r49").write_text("its own\n")
-    assert k.output("r49", "echo next") == "next"
-    assert "its own" in k.run("read", "r49").stdout.splitlines()
-    assert said.returncode == 1
-    assert json.loads(said.stdout) == {
+    await_end(k, "r49", cell)
+    assert k.json("poll", "r49", cell) == {
         "cell_id": cell,
-        "status": "error",
-        "output": "watcher died",
+        "status": "done",
+        "output": "up\nits own",
+        "exit_code": 6,
     }
+    assert k.output("r49", "echo free") == "free"
 
 
 def test_row_50_of_simultaneous_runs_the_refused_did_nothing(k: K) -> None:

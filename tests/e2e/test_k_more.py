@@ -184,11 +184,11 @@ def test_peek_at_nothing(k: K) -> None:
 @pytest.mark.parametrize(
     ("argv", "text", "answer", "status"),
     [
-        (["echo", "a  b"], "a  b\n", {"output": "a  b\n"}, 0),
-        (["sh", "-c", "echo x; exit 3"], "x\n", {"output": "x\n", "exit_code": 3}, 3),
+        (["echo", "a  b"], "a  b\n", {"output": "a  b"}, 0),
+        (["sh", "-c", "echo x; exit 3"], "x\n", {"output": "x", "exit_code": 3}, 3),
         (["sh", "-c", "kill -9 $$"], "", {"output": "", "exit_code": 137}, 137),
         (["printf", "abc"], "abc\n", {"output": "abc"}, 0),
-        (["echo", "-j"], "-j\n", {"output": "-j\n"}, 0),
+        (["echo", "-j"], "-j\n", {"output": "-j"}, 0),
         (["test", "-t", "0"], "", {"output": ""}, 0),
     ],
 )
@@ -209,7 +209,7 @@ def test_exec_leaves_nothing(agent: Agent) -> None:
     k = K(agent)
 
     assert k.run("exec", "--", *LARGE.split()).stdout == LARGE_OUTPUT + "\n"
-    assert k.json("exec", "-j", "--", *LARGE.split())["output"] == LARGE_OUTPUT + "\n"
+    assert k.json("exec", "-j", "--", *LARGE.split())["output"] == LARGE_OUTPUT
 
     assert k.run("ls").stdout == "no sessions\n"
 
@@ -222,7 +222,7 @@ def test_exec_past_its_limit_is_a_session(k: K) -> None:
 
     answer = json.loads(done.stdout)
     assert done.returncode == 124
-    assert (answer["status"], answer["output"]) == ("timeout", "up\n")
+    assert (answer["status"], answer["output"]) == ("timeout", "up")
     assert answer["session"] in done.stderr
     assert said(k, "status", answer["session"])[1] == 0
     assert said(k, "kill", answer["session"])[0] == f"OK killed {answer['session']}\n"

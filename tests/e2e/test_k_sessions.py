@@ -6,12 +6,13 @@ import json
 import os
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from beside import SLEEPER, await_end, await_up, fired, follower
 from k import K
-from user import Agent, eventually, slay
+from user import Agent, eventually, running, slay
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,8 @@ def test_row_55_a_large_log_costs_nothing(k: K) -> None:
     """
     k.new("r55")
     line = "0123456789" * 4
-    k.run("run", "-t", "60", "r55", f"yes {line} | head -c 20000000 > /dev/tty")
+    filled = k.run("run", "-t", "50", "r55", f"yes {line} | head -c 20000000 > /dev/tty")
+    assert (filled.stderr, filled.returncode) == ("", 0)
     k.output("r55", "echo the last word")
 
     began = time.monotonic()
@@ -341,3 +343,33 @@ def test_a_run_whose_daemon_or_host_died(agent: Agent, victim: str) -> None:
     assert "whether it acted is unknown" in text
     assert k.run("int", "mid").stdout == "OK\n"
     assert k.output("mid", "echo free") == "free"
+
+
+@pytest.mark.parametrize("verb", ["new", "exec"])
+def test_a_caller_that_dies_leaves_nothing_hidden(k: K, verb: str) -> None:
+    """
+    Whatever the moment at which its caller is killed, a program is listed or gone.
+    """
+    for number in range(8):
+        program = ["sleep", f"{len(verb)}000{number}"]
+        words = ["new", f"orphan{number}"] if verb == "new" else ["exec", "--"]
+        with k.start(*words, *program) as client:
+            await_program(program)
+            client.kill()
+
+    def hidden() -> list[int]:
+        listed = k.run("ls").stdout
+        found = [running("sleep", f"{len(verb)}000{number}") for number in range(8)]
+        return [pid for pids in found for pid in pids if command_of(pid) not in listed]
+
+    eventually(lambda: hidden() == [])
+
+
+def await_program(argv: list[str]) -> None:
+    """Return once it runs."""
+    eventually(lambda: running(*argv) != [])
+
+
+def command_of(pid: int) -> str:
+    """Return the command line of a process, as `k ls` shows it."""
+    return (Path("/proc") / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()

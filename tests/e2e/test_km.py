@@ -116,15 +116,14 @@ def test_a_cell_filters_cells_but_not_notes(k: K) -> None:
     With a cell, the events of other cells are left out; notes are for everybody.
     """
     k.new("filter")
-    cell = fired(k, "filter", "read x")
+    cell = fired(k, "filter", SLEEPER)
     with monitor(k, "filter", "-1", cell) as events:
         k.run("notify", "filter", "a note")
         k.run("int", "filter")
         seen = [json.loads(line) for line in events.rest()]
 
-    statuses = [event["status"] for event in seen]
-    assert [one for one in statuses if one != "waiting"] == ["notify", "interrupted"]
-    assert {event["cell_id"] for event in seen if "cell_id" in event} == {cell}
+    assert [event["status"] for event in seen] == ["notify", "interrupted"]
+    assert seen[-1]["cell_id"] == cell
 
 
 def test_a_cell_of_others_is_not_told(k: K) -> None:
@@ -224,11 +223,33 @@ def test_row_52_timeout_then_done(k: K) -> None:
     A limit that is passed is an event; the cell runs on, and its end is another.
     """
     k.new("r52t")
-    with monitor(k, "r52t", "-1") as events:
+    with monitor(k, "r52t") as events:
         late = k.json("run", "-j", "-t", "-1", "r52t", "sleep 0.2")
+        seen = [events.event()["status"] for _ in range(3)]
 
-        assert late["status"] == "timeout"
-        assert events.statuses() == ["fired", "timeout", "done"]
+    assert late["status"] == "timeout"
+    assert seen == ["fired", "timeout", "done"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "code", "last"), [("-1", SLEEPER, "timeout"), ("20", "read x", "waiting")]
+)
+def test_row_52_once_ends_when_somebody_has_to_act(k: K, limit: str, code: str, last: str) -> None:
+    """
+    `-1` ends also when nothing more comes unless somebody acts, even if that was before.
+    """
+    name = k.new(f"r52a-{last}")
+    with monitor(k, name, "-1") as events:
+        k.run("run", "-t", limit, name, code)
+        assert events.statuses() == ["fired", last]
+    cell = k.json("peek", name)["cell_id"]
+
+    again = k.run(name, cell, "-1", program="km")
+
+    k.run("int", name)
+    assert events.process.returncode == 0
+    assert (json.loads(again.stdout)["status"], again.returncode) == (last, 0)
+    assert '"for": "input"' in again.stdout or last == "timeout"
 
 
 @pytest.mark.parametrize("verb", ["run", "fire"])
@@ -251,13 +272,13 @@ def test_row_52_waiting_says_for_what(k: K, verb: str) -> None:
     A program that asks is an event with `for` before `ts`; the answer lets it end.
     """
     name = k.new(f"r52w-{verb}")
-    with monitor(k, name, "-1") as events:
+    with monitor(k, name) as events:
         k.run(verb, name, "read -rsp 'word: ' x")
         assert events.event()["status"] == "fired"
         asked = events.line()
         k.run("keys", name, "x", "enter")
 
-        assert events.statuses() == ["done"]
+        assert events.event()["status"] == "done"
     assert masked(asked) == (
         f'{{"cell_id": "C", "session": "{name}", "status": "waiting", "for": "secret", '
         '"ts": "T"}\n'

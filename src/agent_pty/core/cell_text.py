@@ -11,6 +11,8 @@ from typing import Final
 from agent_pty.core.echo import without_echo
 
 _CONTINUATION: Final = "..."
+# An echo begins with the first characters of what was typed; later ones may be drawn anew.
+_TELLING: Final = 4
 
 
 def without_prompt(line: bytes, prompt: str) -> bytes:
@@ -63,9 +65,13 @@ def _is_echo(line: str, typed: str) -> bool:
     return shown.expandtabs().endswith(wanted)
 
 
-def echo_end(text: bytes, *, echoed: bool) -> int:
-    """Return where output begins in *text*, which begins where one line was typed."""
-    if not echoed:
+def echo_end(text: bytes, typed: str, *, echoed: bool) -> int:
+    """Return where output begins in *text*, which begins where the line *typed* was typed.
+
+    Whether a line editor echoes (*echoed* or not) only the text tells: after `stty -echo` it does
+    not.
+    """
+    if not echoed or not text.startswith(typed[:_TELLING].encode()):
         return 0
     newline = text.find(b"\n")
     return newline + 1 if newline >= 0 else len(text)

@@ -51,6 +51,7 @@ class Known:
 
     prompt: str | None = None
     marks: bool = False
+    drawn: bool = False  # since the command began, much was drawn all over the screen
     replaced: bool = False
 
 
@@ -62,6 +63,8 @@ def judge(seat: Seat, known: Known) -> Verdict:
         return Verdict.SCREEN
     if _may_be_prompt(seat, known) and _is_prompt(seat, known):
         return Verdict.PROMPT
+    if known.drawn and not seat.own and not seat.line_mode:
+        return Verdict.SCREEN  # `top` draws on the screen that everybody has
     return Verdict.SECRET if seat.line_mode and not seat.echo else Verdict.INPUT
 
 

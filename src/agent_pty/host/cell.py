@@ -97,6 +97,7 @@ class Cell:
     echoed: bool = True
     line_mode: bool = False  # the kernel edits the line, and echoes what is typed at once
     output_from: int | None = None  # the place of the mark that output begins
+    drawn: int = 0  # how much was drawn all over the screen until then
     prompt: str = ""  # what stood on the line before the code
     reader: int | None = None  # who read it
     incomplete: bool = False  # the last mark was a continuation prompt

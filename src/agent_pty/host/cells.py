@@ -14,7 +14,9 @@ import msgspec
 
 from agent_pty.core.ladder import Verdict
 from agent_pty.core.leave import how_to_leave
+from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
+from agent_pty.host import tty
 from agent_pty.host.cell import Cell, Result
 from agent_pty.host.frames import INCOMPLETE, Frame, Ladder, frame_of
 from agent_pty.host.front import Front
@@ -35,6 +37,8 @@ _STRIKES = ((None, 0.6), (None, 0.6), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.
 _SURE = 4
 # Integrated programs say themselves when they are ready; if they do not by then, looks decide.
 _MARKS_LATE = 1.0
+# A prompt that stood still for this many looks, a second or two, will not be marked any more.
+_LOST = 6
 _LINE_SECONDS = 0.5
 _CONTINUATION = "..."
 
@@ -61,6 +65,7 @@ class Cells:
         self._readers = 0
         self._gone: Ending | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._modes: tty.Modes | None = None
 
     # -- beginning
 
@@ -117,8 +122,9 @@ class Cells:
 
     async def _type(self, cell: Cell, code: str) -> None:
         stream = self._terminal.stream
+        self._modes = tty.modes(self._terminal.master)
         marked, look = self._front.ready == "marks", self._front.look()
-        cell.prompt = look.seat.line
+        cell.prompt, cell.drawn = look.seat.line, look.drawn
         cell.line_mode = look.seat.line_mode
         cell.echoed = look.seat.echo or not look.seat.line_mode
         cell.began = time.monotonic()
@@ -186,11 +192,11 @@ class Cells:
     def _look(self) -> None:
         """Look at the terminal's state, for who waits for a prompt and for the running cell."""
         look = self._front.look()
-        verdict = self._front.judge(look, self.active.prompt if self.active is not None else None)
+        verdict = self._front.judge(look, self.active)
         self._same = self._same + 1 if verdict is self._verdict else 0
         self._verdict = verdict
         if self._readers:
-            self._judge_readiness(verdict)
+            self._judge_readiness(verdict, look)
         if self._end is not None and self._stirred(look):
             self._finish_if(self._end.looked(verdict, look, self._same))
         if self._end is not None and self.active is not None and self._stirred(look):
@@ -198,13 +204,16 @@ class Cells:
         if self.active is not None or self._readers:
             self._probe.again()
 
-    def _judge_readiness(self, verdict: Verdict) -> None:
+    def _judge_readiness(self, verdict: Verdict, look: Look) -> None:
         """Without marks, whoever reads can be typed into; with marks it says so itself."""
-        late = time.monotonic() - self._born > _MARKS_LATE
-        unmarked = not self._front.marks and (self._front.program is None or late)
-        asks = verdict in (Verdict.INPUT, Verdict.SECRET) and self._same >= _SURE
-        if unmarked and asks:
-            self._front.accept()
+        if verdict not in (Verdict.INPUT, Verdict.SECRET) or self._same < _SURE:
+            return
+        if not self._front.marks:
+            late = time.monotonic() - self._born > _MARKS_LATE
+            if self._front.program is None or late:
+                self._front.accept()
+        elif self._same >= _LOST and look.seat.own and looks_like_prompt(look.seat.line):
+            self._front.forget()  # somebody has set the prompt anew, without marks
 
     def _stirred(self, look: Look) -> bool:
         """Whether the reader has done anything since the code was typed; if not, it will."""
@@ -290,12 +299,28 @@ class Cells:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await cell.until(lambda: cell.result is not None)
+            if cell.result is None and number is None:
+                self._finish_unmarked(cell)
             if cell.result is not None:
+                self._repair(cell)
                 return cell
         cell.interrupted = False
         raise InterruptFailed(
             f"cell {cell.id} does not stop: end the session with kill", cell_id=cell.id
         )
+
+    def _finish_unmarked(self, cell: Cell) -> None:
+        """After Ctrl-C a shell is at its prompt, also one that does not mark it any more."""
+        look = self._front.look()
+        if look.seat.own and look.seat.reading and self._sheet is not None:
+            self._front.forget()
+            self._front.accept()
+            self._finish(cell, self._sheet.failed("interrupted"))
+
+    def _repair(self, cell: Cell) -> None:
+        """Undo what a program that was killed did to the terminal; dash does not."""
+        if cell.line_mode and self._modes is not None and self._front.look().seat.own:
+            tty.restore(self._terminal.master, self._modes)
 
     async def _strike(self, number: int | None) -> None:
         with contextlib.suppress(SessionEnded):

@@ -82,9 +82,11 @@ class Desk:
 
     def fact(self, cell_id: str) -> CellFact:
         """Return the last that is known of a cell, collected or not."""
-        found = self._cells.results.fact(cell_id)
+        found, active = self._cells.results.fact(cell_id), self._cells.active
         if found is None:
             raise UnknownCell("unknown cell", cell_id=cell_id)
+        if active is not None and active.id == cell_id:
+            return msgspec.structs.replace(found, status=active.status)
         return found
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:

@@ -1,4 +1,4 @@
-"""Notice the end of a program even when the keeper that could tell its exit code is gone."""
+"""The end of a program: noticed even when the keeper that could tell its exit code is gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import asyncio
 import os
 from collections.abc import Callable
 
+from agent_pty.errors import SessionEnded
 from agent_pty.host import proc
+from agent_pty.ops.model import Ending
 
 
 class EndWatch:
@@ -40,3 +42,16 @@ class EndWatch:
             asyncio.get_running_loop().remove_reader(self._handle)
             os.close(self._handle)
             self._handle = -1
+
+
+def obituary(name: str, ending: Ending, consequence: str) -> SessionEnded:
+    """Return the error for who asks something of a program that is gone."""
+    how = "how is not known"
+    if ending.status is not None:
+        how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.code}"
+    return SessionEnded(
+        f"session {name} has ended ({how}): {consequence}",
+        id=name,
+        exit_code=ending.code,
+        signal=ending.signal,
+    )

@@ -125,7 +125,9 @@ class Repeat:
         if kept is None:
             return None
         # Cut within the text: what follows is prompts.
-        return sheet.done(Output(start=start, end=begin + len(kept.encode())), "repeat")
+        cut = begin + len(kept.encode())
+        tail = sheet.line[: max(0, cut - sheet.end)]
+        return sheet.done(Output(start=start, end=min(cut, sheet.end), tail=tail), "repeat")
 
     def close(self) -> None:
         """Nothing is held."""

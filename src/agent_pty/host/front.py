@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from agent_pty.core.ladder import Known, Verdict, judge
+from agent_pty.host.cell import Cell
 from agent_pty.host.seat import Look
 from agent_pty.host.stream import Marked
 
 Readiness = Literal["marks", "tty"]
+# Controls that reach outside the line: to clear the screen, who draws on it takes two.
+_MUCH_DRAWN = 2
 
 
 class Front:
@@ -52,13 +55,20 @@ class Front:
         """Something was typed: until the program says so again, it is not at its prompt."""
         self._set(None)
 
-    def _known(self, look: Look, prompt: str | None) -> Known:
-        replaced = self._image is not None and look.image != self._image
-        return Known(prompt=prompt, marks=self.marks, replaced=replaced)
+    def forget(self) -> None:
+        """The program has lost its marks; from now on it is looked at."""
+        self.last = None
 
-    def judge(self, look: Look, prompt: str | None) -> Verdict:
+    def _known(self, look: Look, cell: Cell | None) -> Known:
+        replaced = self._image is not None and look.image != self._image
+        if cell is None:
+            return Known(marks=self.marks, replaced=replaced)
+        drawn = look.drawn - cell.drawn >= _MUCH_DRAWN
+        return Known(prompt=cell.prompt, marks=self.marks, drawn=drawn, replaced=replaced)
+
+    def judge(self, look: Look, cell: Cell | None) -> Verdict:
         """Judge one look; a prompt makes ready."""
-        verdict = judge(look.seat, self._known(look, prompt))
+        verdict = judge(look.seat, self._known(look, cell))
         if verdict is Verdict.PROMPT and self._ready is None:
             self._set("tty")
         return verdict

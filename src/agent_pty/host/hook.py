@@ -49,7 +49,7 @@ class Hook:
         data = sheet.read(self._given, _PIECE)
         data = data[: data.rfind(b"\n") + 1]
         for line in data.splitlines(keepends=True):
-            self._give(sheet.upto(self._given), line.rstrip(b"\n"))
+            self._give(sheet.upto(self._given), line)
             self._given += len(line)
         return self._ended()
 
@@ -64,6 +64,10 @@ class Hook:
         return ended or self._ended()
 
     def _give(self, before: Output, piece: bytes) -> None:
+        """Give a piece without the blanks around it; an empty one is none."""
+        piece = piece.strip()
+        if not piece:
+            return
         self._last = before
         with contextlib.suppress(BrokenPipeError, BlockingIOError):
             os.write(self._pipe, piece + b"\n")

@@ -32,6 +32,8 @@ class Look:
     seat: Seat
     sitter: Sitter | None
     name: str
+    # How much was drawn all over the screen so far.
+    drawn: int
     # Another number when the session's program has replaced itself.
     image: int
 
@@ -54,6 +56,7 @@ def look(master: int, root: Root, stream: Stream) -> Look:
         ),
         sitter=sitter,
         name=_name(sitter.pid if sitter else group),
+        drawn=stream.transcript.drawn,
         image=proc.image(root.pid),
     )
 

@@ -20,11 +20,12 @@ from agent_pty.errors import SessionEnded, WaitTimeout
 from agent_pty.host import principal, proc, reading, seat, tree, tty
 from agent_pty.host.audience import Audience
 from agent_pty.host.desk import desk_of
-from agent_pty.host.end import EndWatch
+from agent_pty.host.end import EndWatch, obituary
 from agent_pty.host.eyes import Eyes
 from agent_pty.host.front import Front
 from agent_pty.host.hands import Hands
 from agent_pty.host.pattern import compiled
+from agent_pty.host.replies import Replies
 from agent_pty.host.sight import Mark
 from agent_pty.host.stream import Stream
 from agent_pty.host.waits import Met, ProgramEnded, Waits
@@ -63,6 +64,7 @@ class Session:
         self.knows_exit: Callable[[], bool] = lambda: True
         self._master = master
         self._writer = Writer(master)
+        self._replies = Replies(self._writer)
         self._waits = Waits(stream)
         self.audience = Audience(stream)
         self._eyes = Eyes(stream.emulator, self.audience.notices)
@@ -77,8 +79,8 @@ class Session:
     def start(self, owed: bytes = b"") -> None:
         """Begin to read; *owed* are replies that a dead host had not sent."""
         os.set_blocking(self._master, False)
-        if owed:
-            self._answer(owed)
+        self._replies.give(owed, hold=False)
+        self.stream.acknowledge()
         self._cells.resume()
         self._cells.output(
             self.stream.take_marks()
@@ -117,9 +119,10 @@ class Session:
         """Read one batch; False when there is nothing more to read now."""
         taken = self.stream.take(self._master)
         if taken.count:
-            self._answer(taken.replies)
+            marks = self.stream.take_marks()
+            self._answer(taken.replies, ended=any(one.mark.kind == "D" for one in marks))
             self._last_output = time.monotonic()
-            self._cells.output(self.stream.take_marks())
+            self._cells.output(marks)
             self._waits.output()
             self.audience.output(taken.data)
         if not taken.open:
@@ -132,10 +135,11 @@ class Session:
         """Yield what a person sees, until the session ends or they leave."""
         return self.audience.attach(read_only=read_only, history=history, allowed=allowed, raw=raw)
 
-    def _answer(self, replies: bytes) -> None:
+    def _answer(self, replies: bytes, *, ended: bool) -> None:
+        if ended:
+            self._replies.drop()
         if replies:
-            with contextlib.suppress(SessionEnded):
-                self._writer.answer(replies)
+            self._replies.give(replies, hold=self._cells.active is not None)
         self.stream.acknowledge()
 
     def _program_gone(self) -> None:
@@ -197,16 +201,7 @@ class Session:
     def _ended(self, consequence: str) -> SessionEnded:
         if self.diagnosis is not None:
             return SessionEnded(f"session {self.spec.name} is lost: {self.diagnosis}")
-        ending = self.ending or Ending()
-        how = "how is not known"
-        if ending.status is not None:
-            how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.code}"
-        return SessionEnded(
-            f"session {self.spec.name} has ended ({how}): {consequence}",
-            id=self.spec.name,
-            exit_code=ending.code,
-            signal=ending.signal,
-        )
+        return obituary(self.spec.name, self.ending or Ending(), consequence)
 
     # -- eyes
 
@@ -386,6 +381,7 @@ class Session:
         """Let go of the terminal and free everything; the files stay."""
         asyncio.get_running_loop().remove_reader(self._master)
         self._writer.close()
+        self._replies.close()
         self.audience.close()
         self._cells.close()
         if self._watch is not None:

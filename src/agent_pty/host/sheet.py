@@ -39,7 +39,8 @@ class Sheet:
         data = self.read(self.cell.typed, _ECHO_WITHIN)
         if self.cell.echoed and b"\n" not in data:
             return self.end + len(self.line)
-        return self.cell.typed + echo_end(data, echoed=self.cell.echoed)
+        typed = self.cell.lines[0] if self.cell.lines else ""
+        return self.cell.typed + echo_end(data, typed, echoed=self.cell.echoed)
 
     def read(self, start: int, limit: int) -> bytes:
         """Return finished lines from a place on."""

@@ -202,8 +202,10 @@ class Stream:
         self._ring.acknowledge()
 
     def _understand(self, data: bytes) -> bytes:
-        self.emulator.feed(data)
+        replies = bytearray()
         for piece, mark in pieces(data, self._scanner.feed(data)):
+            self.emulator.feed(piece)
+            replies += self.emulator.take_replies()
             line = self.log.committed
             self.log.append(self.transcript.feed(piece))
             if self._shown:
@@ -213,7 +215,9 @@ class Stream:
                 self.last_mark = Marked(mark=mark, place=self.log.committed, line=before)
                 self.marks_seen += 1
                 self._marked.append(self.last_mark)
-        return self.emulator.take_replies()
+                if mark.kind == "D":
+                    replies.clear()  # who asked has ended; the shell would take it for typing
+        return bytes(replies)
 
     def take_marks(self) -> list[Marked]:
         """Return the marks that came since the last call, in order."""

@@ -16,6 +16,10 @@ class Terminal(Protocol):
     audience: Audience
     hands: Hands
 
+    @property
+    def master(self) -> int:
+        """The terminal itself."""
+
     def signal(self, number: int, *, everyone: bool) -> list[int]:
         """Signal the foreground program."""
 

@@ -24,6 +24,23 @@ def foreground(master: int) -> int | None:
     return None
 
 
+Modes = list[int | list[bytes | int]]
+
+
+def modes(master: int) -> Modes | None:
+    """Return how the terminal is set, for `restore`; None if it is gone."""
+    try:
+        return termios.tcgetattr(master)
+    except termios.error:
+        return None
+
+
+def restore(master: int, saved: Modes) -> None:
+    """Set the terminal as it was."""
+    with contextlib.suppress(termios.error):
+        termios.tcsetattr(master, termios.TCSANOW, saved)
+
+
 def echoes(master: int) -> bool:
     """Whether typed text will show.
 

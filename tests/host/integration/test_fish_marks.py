@@ -78,6 +78,7 @@ def test_output_and_status_are_exact(name: str, tmp_path: Path) -> None:
     with start(tmp_path) as shell:
         assert shell.command(text) == (output, status)
         assert shell.command("printf next") == ("next", 0)
+        assert kinds(shell)[:4] == ["D1", "B1", "C1", "D2"]
 
 
 def test_two_hundred_commands_in_a_row(tmp_path: Path) -> None:
@@ -157,7 +158,9 @@ def test_prompt_and_enter_key_are_the_users_while_a_command_runs(tmp_path: Path)
     """
     with start(tmp_path) as shell:
         assert "apty" not in shell.command("functions fish_prompt; bind")[0]
-        assert shell.command("bind \\r") == ("bind --preset \\r execute\n", 0)
+        shell.command("function own; commandline -f execute; end")
+        assert shell.command("bind \\r; bind \\r own") == ("bind --preset \\r execute\n", 0)
+        assert shell.command("bind --user \\r; bind -e \\r") == ("bind \\r own\n", 0)
         shell.command("functions -c fish_prompt old; function fish_prompt; echo 'v '(old); end")
         assert shell.command("functions -e fish_prompt; functions -c old fish_prompt")[1] == 0
         assert shell.command("printf abc") == ("abc", 0)

@@ -184,24 +184,27 @@ def test_children_inherit_nothing_of_ours(tmp_path: Path) -> None:
         assert repl.command(show)[0] == "[]\n"
 
 
-def test_a_nested_python_has_no_marks(repl: Marked) -> None:
+@pytest.mark.parametrize(
+    "inside",
+    [f"os.system('PYTHON_BASIC_REPL=1 {sys.executable} -q')", "code.interact('', exitmsg='')"],
+)
+def test_a_nested_python_has_no_marks(repl: Marked, inside: str) -> None:
     """
     A Python inside is silent, in a process or by `code.interact`; then marks come back.
     """
     repl.command("import code, os")
-    process = f"os.system('PYTHON_BASIC_REPL=1 {sys.executable} -q')"
-    for inside in (process, "code.interact('', exitmsg='')"):
-        repl.ready()
-        outside = len(repl.raw)
-        repl.type(f"print('begin'); {inside}")
-        repl.until_text("\nbegin\n>>> ")
-        repl.write(b"print('in', 1 + 1)\r")
-        repl.until_text("\nin 2\n>>> ")
-        repl.write(b"\x04")
+    repl.ready()
+    outside = len(repl.raw)
+    repl.type(f"print('begin'); {inside}")
+    repl.until_text("\nbegin\n>>> ")
+    repl.write(b"print('in', 1 + 1)\r")
+    repl.until_text("\nin 2\n>>> ")
+    repl.write(b"\x04")
 
-        assert repl.until("D")[0].code == 0
-        output = repl.raw[outside:].decode()
-        assert output.index(NONCE) > output.index("\nin 2\r\n")
+    assert repl.until("D")[0].code == 0
+    output = repl.raw[outside:].decode()
+    assert output.index(NONCE) > output.index("\nin 2\r\n")
+    assert repl.command("print(1)") == ("1\n", 0)
 
 
 @pytest.mark.parametrize(
@@ -346,33 +349,27 @@ def test_the_history_has_the_users_lines_only(repl: Marked, tmp_path: Path) -> N
     assert output == "['1', 'import readline as r']\n"
 
 
+@pytest.mark.parametrize("options", ["", "-i", "-q -u -B", "-qBi", "-X dev -Werror"])
+def test_an_interactive_python_is_marked(options: str) -> None:
+    """
+    Options that leave Python at its prompt are kept.
+    """
+    argv = ["python3", *options.split()]
+
+    injected = python.inject(argv, {"A": "b"}, NONCE)
+
+    assert injected is not None
+    assert (injected.argv, injected.env["A"]) == (argv, "b")
+
+
 @pytest.mark.parametrize(
-    ("options", "interactive"),
-    [
-        ("", True),
-        ("-i", True),
-        ("-q -u -B", True),
-        ("-qBi", True),
-        ("-X dev -Werror", True),
-        ("script.py", False),
-        ("-i script.py", False),
-        ("-c 1", False),
-        ("-qc 1", False),
-        ("-m site", False),
-        ("-I", False),
-        ("-E", False),
-        ("-", False),
-        ("-W", False),
-        ("--version", False),
-    ],
+    "options", "x.py,-i x.py,-c 1,-qc 1,-m site,-I,-E,-,-W,--version,-X dev x.py".split(",")
 )
-def test_only_an_interactive_python_is_changed(options: str, *, interactive: bool) -> None:
+def test_what_is_not_interactive_is_left_alone(options: str) -> None:
     """
     Scripts, commands, modules and a Python that ignores its environment are started as they are.
     """
-    injected = python.inject(["python3", *options.split()], {}, NONCE)
-
-    assert (injected is not None) is interactive
+    assert python.inject(["python3", *options.split()], {}, NONCE) is None
 
 
 @pytest.mark.parametrize(

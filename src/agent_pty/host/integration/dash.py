@@ -1,11 +1,13 @@
 """dash, and ash of busybox: an ENV file of ours that reads the user's own first.
 
-Marks are lost when the user sets PS1 anew, not when something is put before or behind it.
+Marks are lost when a person sets PS1 anew, not when something is put before or behind it, and not
+by the code of a cell.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_pty.host.integration.injected import SCRIPTS, Injected
@@ -17,10 +19,12 @@ from agent_pty.host.integration.injected import SCRIPTS, Injected
 # *path* must not contain a single quote.
 LOAD = ". '{path}' && case : in esac"
 # In front of the code on its first line, so that line numbers in messages are right: mark C, with
-# $? as it was. A syntax error in that line comes without C.
-TEXT = "{{ __apty_began && :; }} 3>&2 2>/dev/null; {code}\n"
+# $? as it was. A syntax error in that line comes without C. Behind it the prompt is marked again
+# if the code has set it.
+TEXT = "{{ __apty_began && :; }} 3>&2 2>/dev/null; {code}\n{{ __apty_hold && :; }} 2>/dev/null\n"
 
 _LONGEST = 1000
+_PROMPTS = re.compile(r"\bPS[12]\b")
 _LOGIN = frozenset({"-l", "--login"})  # the second is known to ash
 # Others either read commands from elsewhere (-c, -s) or are the user's own experiment.
 _HARMLESS = frozenset("efiubmCEVI")
@@ -47,6 +51,7 @@ def is_simple(code: str) -> bool:
     plain = code.replace("\t", " ")
     return (
         plain.isprintable()
+        and not _PROMPTS.search(plain)
         and not plain.isspace()
         and not plain.endswith("\\")
         and 0 < len(code.encode()) < _LONGEST

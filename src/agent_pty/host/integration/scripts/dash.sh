@@ -43,6 +43,20 @@ unset __apty_start __apty_file
 # -- prompts. D is written while PS1 is expanded, so before all of it, whatever others put in front
 #    (`activate` does). PS1 may be exported, which dash cannot undo: it has no nonce, and a shell
 #    that inherits it has no __apty_b and so draws the user's prompt.
-PS1='${__apty_b+$({ __apty_ended; } 3>&2 2>/dev/null)}'${PS1-}
-PS1=$PS1'${__apty_b+$__apty_b$((__apty_number = __apty_number + 1))$__apty_end}'
-PS2=${PS2-}'${__apty_b+$__apty_p$__apty_number$__apty_end}'
+#    Whoever sets PS1 anew loses the marks; code that a cell runs from a file ends with this.
+__apty_hold() {
+    set -- "$?"
+    case ${PS1-} in
+        *'{__apty_b+'*) ;;
+        *)
+            PS1='${__apty_b+$({ __apty_ended; } 3>&2 2>/dev/null)}'${PS1-}
+            PS1=$PS1'${__apty_b+$__apty_b$((__apty_number = __apty_number + 1))$__apty_end}'
+            ;;
+    esac
+    case ${PS2-} in
+        *'{__apty_b+'*) ;;
+        *) PS2=${PS2-}'${__apty_b+$__apty_p$__apty_number$__apty_end}' ;;
+    esac
+    return "$1"
+}
+__apty_hold && :

@@ -9,6 +9,7 @@ set -g __apty_number 0
 set -g __apty_reading 1
 set -g __apty_kind B
 set -g __apty_undo
+set -g __apty_functions (bind --function-names)
 
 function __apty_mark
     builtin printf '\e]133;%s;apty=%s.%s\a' $argv[1] $__apty_nonce $__apty_number
@@ -74,7 +75,6 @@ end
 # fish has no continuation prompt: Enter in an incomplete command adds a line to it. The mark is
 # for the prompt to show, because fish loses a Ctrl-C that is answered to it from in here.
 function __apty_enter
-    test $__apty_reading = 1; or return
     set __apty_kind B
     commandline --is-valid
     set -l valid $status
@@ -121,13 +121,14 @@ function __apty_bind
     set -l line (bind -M $argv[1] \r 2>/dev/null)[-1]
     set -l parts (builtin string match -r '^bind (--preset )?(.*?)(\\\\r|enter) (.+)$' -- $line)
     or return
-    eval set -l commands $parts[5]
-    set -l functions (bind --function-names)
-    for index in (seq (count $commands))
-        contains -- $commands[$index] $functions
-        and set commands[$index] "commandline -f $commands[$index]"
+    set -l commands
+    eval set -l users $parts[5]
+    for command in $users
+        contains -- $command $__apty_functions
+        and set command "commandline -f $command"
+        set -a commands $command
     end
-    set line "bind -e -M $argv[1] $parts[4]"
+    test -n "$parts[2]"; and set line "bind -e -M $argv[1] $parts[4]"
     set -a __apty_undo $line
     eval bind $parts[3] $parts[4] __apty_enter (builtin string escape -- $commands) __apty_entered
 end
