@@ -331,7 +331,7 @@ def test_a_cell_that_has_ended_is_told_at_once(status: str) -> None:
     """
     Fire, then `km`: it does not matter which was faster, and the time is that of the end.
     """
-    fact = {"cell_id": CELL, "status": status, "at": TS}
+    fact = {"cell_id": CELL, "status": status, "at": TS, "for": None}
 
     heard = monitored("work", CELL, "-1", fact=fact)
 
@@ -346,7 +346,9 @@ def test_it_listens_before_it_looks_back() -> None:
     """
     What ends between the two is seen twice at worst, never missed.
     """
-    heard = monitored("work", CELL, "-1", fact={"cell_id": CELL, "status": "done", "at": TS})
+    heard = monitored(
+        "work", CELL, "-1", fact={"cell_id": CELL, "status": "done", "at": TS, "for": None}
+    )
 
     assert [op for op, _ in heard.asked] == ["list", "watch", "cell"]
 
@@ -354,7 +356,7 @@ def test_it_listens_before_it_looks_back() -> None:
 @pytest.mark.parametrize(
     "fact",
     [
-        {"cell_id": CELL, "status": "fired", "at": TS},
+        {"cell_id": CELL, "status": "fired", "at": TS, "for": None},
         UnknownCell("unknown cell"),
         UnknownSession("work"),
     ],
@@ -372,7 +374,7 @@ def test_a_look_back_without_once_goes_on() -> None:
     """
     The past is told, then the present is followed.
     """
-    fact = {"cell_id": CELL, "status": "done", "at": TS}
+    fact = {"cell_id": CELL, "status": "done", "at": TS, "for": None}
 
     heard = monitored("work", CELL, fact=fact, events=[{**of_session("notify"), **NOTE}])
 
@@ -383,7 +385,7 @@ def test_without_a_cell_nothing_is_looked_up() -> None:
     """
     `km S -1` waits for the next completion, whatever ended before.
     """
-    heard = monitored("work", "-1", fact={"cell_id": CELL, "status": "done", "at": TS})
+    heard = monitored("work", "-1", fact={"cell_id": CELL, "status": "done", "at": TS, "for": None})
 
     assert heard.out == ""
     assert "cell" not in [op for op, _ in heard.asked]

@@ -29,40 +29,44 @@ def unechoed(text: str, typed: Sequence[str]) -> str:
     A line editor shows a paste whole, often twice: marked as pasted, then plain. A program that
     reads line by line shows each behind its prompt, with output in between.
     """
-    lines = text.split("\n")
-    begin = _behind_blocks(lines, typed)
+    begin = paste_end(text, typed)
     if begin:
-        return "\n".join(lines[begin:])
-    after = without_echo(text, typed).split("\n")
+        return text[begin:]
+    lines, after = text.split("\n"), without_echo(text, typed).split("\n")
+    blank = "" in typed
     kept = [
         line
         for was, line in zip(lines, after, strict=True)
         # An empty line that was typed leaves its continuation prompt alone on the line.
-        if was == line and line.rstrip() != _CONTINUATION
+        if was == line and not (blank and line.rstrip() == _CONTINUATION)
     ]
     return "\n".join(kept)
 
 
-def _behind_blocks(lines: Sequence[str], typed: Sequence[str]) -> int:
-    """Return the number of the line behind the typed lines, shown whole once or several times."""
-    behind = 0
-    while True:
-        starts = range(behind, min(behind + 2, len(lines)))
-        found = next((at for at in starts if _is_block(lines[at : at + len(typed)], typed)), None)
-        if found is None:
-            return behind
+def paste_end(text: str, typed: Sequence[str]) -> int:
+    """Return where *text* goes on behind the typed lines, shown whole once or several times."""
+    lines, behind = text.split("\n"), 0
+    while typed and (found := _block(lines, typed, behind)) is not None:
         behind = found + len(typed)
+    return min(len(text), sum(len(line) + 1 for line in lines[:behind]))
 
 
-def _is_block(lines: Sequence[str], typed: Sequence[str]) -> bool:
-    return len(lines) == len(typed) and all(map(_is_echo, lines, typed))
+def _block(lines: Sequence[str], typed: Sequence[str], start: int) -> int | None:
+    """Find the typed lines in a row from *start* on, or behind one line that is blank."""
+    skipped = start < len(lines) and not lines[start].strip()
+    for at in (start, start + 1) if skipped else (start,):
+        shown = lines[at : at + len(typed)]
+        if len(shown) == len(typed) and all(map(_is_echo, shown, typed)):
+            return at
+    return None
 
 
 def _is_echo(line: str, typed: str) -> bool:
-    shown, wanted = line.rstrip(), typed.expandtabs().rstrip()
+    """Whether *line* ends with what was typed; how wide a tab was drawn does not matter."""
+    shown, wanted = "".join(line.split()), "".join(typed.split())
     if not wanted:
-        return shown.lstrip() in ("", _CONTINUATION)
-    return shown.expandtabs().endswith(wanted)
+        return shown in ("", _CONTINUATION)
+    return shown.endswith(wanted)
 
 
 def echo_end(text: bytes, typed: str, *, echoed: bool) -> int:

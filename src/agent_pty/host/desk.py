@@ -86,7 +86,8 @@ class Desk:
         if found is None:
             raise UnknownCell("unknown cell", cell_id=cell_id)
         if active is not None and active.id == cell_id:
-            return msgspec.structs.replace(found, status=active.status)
+            status, waits = active.status, active.waiting_for
+            return msgspec.structs.replace(found, status=status, waiting_for=waits)
         return found
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:

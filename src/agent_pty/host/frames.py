@@ -120,7 +120,11 @@ class Repeat:
         if sheet.cell.line_mode:
             start += echoed_enters(sheet.read(start, ENTERS).decode(errors="replace"))
         begin = max(start, sheet.end - _REPEAT_WITHIN)
-        text = (sheet.read(begin, _REPEAT_WITHIN) + sheet.line).decode(errors="replace")
+        data = sheet.read(begin, _REPEAT_WITHIN)
+        if begin > start:  # with a whole line, and so with a whole character
+            begin += data.find(b"\n") + 1
+            data = data[data.find(b"\n") + 1 :]
+        text = (data + sheet.line).decode(errors="replace")
         kept = before_prompts(text, sheet.cell.prompt)
         if kept is None:
             return None

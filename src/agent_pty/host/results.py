@@ -68,6 +68,8 @@ class Results:
             typed=cell.typed,
             lines=cell.lines,
             echoed=cell.echoed,
+            line_mode=cell.line_mode,
+            drawn=cell.drawn,
             prompt=cell.prompt,
             began=cell.began,
             limit=cell.limit,
@@ -84,6 +86,7 @@ class Results:
         cell = Cell(id=begun.cell_id, fired=True, frame=begun.frame, limit=begun.limit)
         cell.typed, cell.lines, cell.echoed = begun.typed, begun.lines, begun.echoed
         cell.prompt, cell.began = begun.prompt, begun.began
+        cell.line_mode, cell.drawn = begun.line_mode, begun.drawn
         return cell
 
     def add(self, cell: Cell, result: Result) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_pty.core.cell_text import echo_end, unechoed, without_prompt
+from agent_pty.core.cell_text import echo_end, paste_end, unechoed, without_prompt
 from agent_pty.host.cell import Cell, Output, Result
 from agent_pty.host.stream import Marked, Stream
 from agent_pty.ops.cell_model import Frame, Status
@@ -73,8 +73,13 @@ class Sheet:
 
     def _unechoed(self, end: int, line: bytes) -> Output:
         """Several lines were typed, and nothing says where their echo ends: look for it."""
-        text = self.read(self.cell.typed, min(_UNECHOED, end - self.cell.typed)) + line
-        kept = unechoed(text.decode(errors="replace"), self.cell.lines)
+        length = end - self.cell.typed
+        text = self.read(self.cell.typed, min(_UNECHOED, length)).decode(errors="replace")
+        begin = paste_end(text, self.cell.lines)
+        if begin or length > _UNECHOED:
+            self.cell.output_from = self.cell.typed + len(text[:begin].encode())
+            return self.upto(end, line)
+        kept = unechoed(text + line.decode(errors="replace"), self.cell.lines)
         return Output(start=0, end=0, tail=kept.removesuffix("\n").encode())
 
     def so_far(self) -> Output:

@@ -53,6 +53,7 @@ class CellFact(Struct, frozen=True, kw_only=True):
     cell_id: str
     status: str
     at: str
+    waiting_for: str | None = field(name="for", default=None)
 
 
 class OutputPage(Struct, frozen=True, kw_only=True):

@@ -31,6 +31,8 @@ async def run(speaker: Speaker, words: list[str]) -> int:
     limit = given.numbers.get("-t", 30) * 1000
     try:
         cell = await _interruptible(speaker, session, code, limit)
+    except InterruptFailed as error:
+        return await _unstopped(speaker, error, json="-j" in given.flags)
     except AgentPtyError as error:
         return await _refused(speaker, _reason(error, session), json="-j" in given.flags)
     if "-j" in given.flags:
@@ -144,14 +146,18 @@ async def interrupt(speaker: Speaker, words: list[str]) -> int:
     try:
         await speaker.ops.ask("interrupt", id=session)
     except InterruptFailed as error:
-        failed = "interrupt failed; use k kill"
-        cell = error.details.get("cell_id")
-        await speaker.said.line(jsoned({"cell_id": cell, "status": "error", "output": failed}))
-        return 1
+        return await _unstopped(speaker, error, json=True)
     except (UnknownSession, SessionEnded):
         pass
     await speaker.said.line("OK")
     return 0
+
+
+async def _unstopped(speaker: Speaker, error: InterruptFailed, *, json: bool) -> int:
+    failed = "interrupt failed; use k kill"
+    facts = {"cell_id": error.details.get("cell_id"), "status": "error", "output": failed}
+    await speaker.said.line(jsoned(facts) if json else failed)
+    return 1
 
 
 # -- saying it

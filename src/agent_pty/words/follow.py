@@ -31,11 +31,14 @@ async def watch(speaker: Speaker, words: list[str]) -> int:
         if event["event"] in _ENDS:
             await speaker.said.line(dim("closed"))
             return 0
-    return 0
+    return 1
 
 
 async def events(speaker: Speaker, name: str | None) -> AsyncIterator[dict[str, Any] | None]:
-    """Yield events of a session (None: of all); None is Ctrl-C and the last."""
+    """Yield events of a session (None: of all); None is Ctrl-C and the last.
+
+    If they end by themselves, nobody can tell them any more.
+    """
     source = speaker.ops.watch(name=name)
     loop = asyncio.get_running_loop()
     stop = loop.create_task(speaker.interrupted.wait())
@@ -49,15 +52,18 @@ async def events(speaker: Speaker, name: str | None) -> AsyncIterator[dict[str, 
                     await step
                 yield None
                 return
-            yield step.result()
+            event = step.result()
+            if event is None:
+                return
+            yield event
     finally:
         stop.cancel()
         with contextlib.suppress(RuntimeError):
             await source.aclose()  # type: ignore[attr-defined]
 
 
-async def _next(source: AsyncIterator[dict[str, Any]]) -> dict[str, Any]:
-    return await anext(source)
+async def _next(source: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
+    return await anext(source, None)
 
 
 class _Follower:

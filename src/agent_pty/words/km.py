@@ -82,7 +82,7 @@ class _Monitor:
             status = await self._hear(event)
             if status is not None:
                 return status
-        return 0
+        return 1
 
     async def _lives(self, session: str) -> bool:
         found = await find(self._speaker, session)
@@ -120,7 +120,8 @@ class _Monitor:
             return None
         if fact["status"] not in _LAST:
             return None
-        return await self._tell(self._session, fact["status"], {}, fact["at"])
+        extra = {"for": fact["for"]} if fact["for"] else {}
+        return await self._tell(self._session, fact["status"], extra, fact["at"])
 
     async def _hear_cell(self, event: dict[str, Any], ts: str) -> int | None:
         if self._cell not in (None, event["cell_id"]):

@@ -85,7 +85,7 @@ def _frame(options: list[str], cwd: str) -> tuple[str | None, str | None]:
             frame = f"hook:{shown}"
         elif name == "--frame":
             frame = _named_frame(value)
-        else:
+        elif value.strip():
             shown, frame = value, f"exact:{value}"
     return frame, shown
 
@@ -212,7 +212,8 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
             "exec", argv=argv, repo=speaker.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
         )
     except AgentPtyError as error:
-        await speaker.said.line(jsoned({"status": "error", "output": str(error)}))
+        failed = {"status": "error", "output": str(error)}
+        await speaker.said.line(jsoned(failed) if "-j" in given.flags else str(error))
         return 1
     return await _say_executed(speaker, done, json="-j" in given.flags)
 

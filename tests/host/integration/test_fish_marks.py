@@ -56,6 +56,7 @@ COMMANDS = {
     "nothing": ("false", "", 1),
     "blanks": (r"printf '\n\n a\t b  \n\n'", "\n\n a\t b  \n\n", 0),
     "unknown": ("no-such", "fish: Unknown command: no-such\n", 127),
+    "tabs": ("echo 'a\tb\t'", "a\tb\t\n", 0),
     "loop": ("for i in 1 2\n\techo $i\nend", "1\n2\n", 0),
     "function": ("function f\n  echo f\n  return 3\nend\nf", "f\n", 3),
     "comment": ("echo a # don't\n# whole line\necho b", "a\nb\n", 0),

@@ -102,6 +102,11 @@ function __apty_wrap
     for mode in (builtin string match -v paste -- (bind --list-modes))
         __apty_bind $mode
     end
+    # fish drops the tabs of a paste.
+    if not bind -M paste \t >/dev/null 2>&1
+        bind -M paste \t 'commandline -i \t'
+        set -a __apty_undo 'bind -e -M paste \t'
+    end
 end
 
 function __apty_unwrap
