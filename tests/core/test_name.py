@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from agent_pty.core.name import LONGEST, checked, generated
 from agent_pty.errors import BadRequest
 
-GOOD = ["a", "7", "work", "my-session_2.0", "A" * LONGEST, "a.b.c", "x-", "x."]
+GOOD = ["a", "7", "work", "my-session_2.0", "A" * LONGEST, "a.b.c", "x-", "x.", "_x"]
 BAD = [
     "",
     ".",
@@ -13,7 +13,6 @@ BAD = [
     "a..b",
     ".hidden",
     "-rf",
-    "_x",
     "a/b",
     "../../etc/passwd",
     "a b",

@@ -308,8 +308,7 @@ def test_several_lines_are_one_cell(terminal: Terminal) -> None:
 
 def test_several_lines_may_have_a_large_output(terminal: Terminal) -> None:
     """
-    However much was written between the echoes, the end of it is not lost; only echoes that
-    stand behind a megabyte of output are left where they are.
+    However much was written between the echoes, the end is not lost; late echoes may stay in it.
     """
     terminal.says(">>> ")
     terminal.types("f()", "g()")

@@ -1017,7 +1017,7 @@ def watched(*events: dict[str, Any], pages: Iterable[str] = ()) -> Heard:
     texts = iter(["", *pages])
 
     def read(**_: Any) -> dict[str, Any]:
-        return {"text": next(texts), "cursor": 0, "more": False}
+        return {"text": next(texts, ""), "cursor": 0, "more": False}
 
     return spoken("watch", "work", events=[{"event": "watching"}, *events], read=read)
 
@@ -1140,5 +1140,5 @@ def test_a_large_output_of_exec_is_read_and_forgotten() -> None:
 
     heard = spoken("exec", "prog", exec=executed(truncated=True, session="s"), read=read, kill={})
 
-    assert heard.told == (0, "s0 s1 s2 ")
+    assert heard.told == (0, "s0 s1 s2 \n")
     assert heard.asked[-1] == ("kill", {"id": "s"})

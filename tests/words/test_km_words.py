@@ -96,8 +96,8 @@ def monitored(
     """Let `km` listen to these events to their end."""
 
     async def story() -> Heard:
-        unknown = UnknownCell("unknown cell")
-        ops, said = FakeOps(events, fact or unknown, ends=ends), Said()
+        running = {"cell_id": CELL, "status": "fired", "at": TS, "for": None}
+        ops, said = FakeOps(events, fact or running, ends=ends), Said()
         speaker = Speaker(
             ops=ops, said=said, cwd="/", session=None, who="", interrupted=ops.interrupted
         )
@@ -357,17 +357,26 @@ def test_it_listens_before_it_looks_back() -> None:
     "fact",
     [
         {"cell_id": CELL, "status": "fired", "at": TS, "for": None},
-        UnknownCell("unknown cell"),
         UnknownSession("work"),
     ],
 )
 def test_a_cell_that_has_not_ended_is_waited_for(fact: Any) -> None:
     """
-    One that runs, or that nobody knows yet, is told of when its events come.
+    One that runs is told of when its events come.
     """
     heard = monitored("work", CELL, "-1", fact=fact, events=[of_cell("done")])
 
     assert heard.statuses == ["done"]
+
+
+def test_a_cell_that_never_was_is_not_waited_for() -> None:
+    """
+    Nobody will ever tell of it, so that is said at once.
+    """
+    heard = monitored("work", CELL, "-1", fact=UnknownCell("unknown cell"))
+
+    assert (heard.status, heard.statuses) == (1, ["error"])
+    assert heard.events[0]["message"] == "unknown cell"
 
 
 def test_a_look_back_without_once_goes_on() -> None:

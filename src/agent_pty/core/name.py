@@ -8,7 +8,7 @@ from collections.abc import Container
 from agent_pty.errors import BadRequest
 
 LONGEST = 64
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{LONGEST - 1}}}", re.ASCII)
+_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{LONGEST - 1}}}", re.ASCII)
 
 
 def checked(name: str) -> str:
@@ -18,7 +18,7 @@ def checked(name: str) -> str:
     shown = ascii(name if len(name) <= LONGEST else name[:LONGEST] + "...")
     raise BadRequest(
         f"bad session name {shown}: use 1 to {LONGEST} letters, digits, '.', '_' or '-', "
-        "beginning with a letter or digit and without '..'",
+        "beginning with a letter, digit or '_' and without '..'",
         field="id",
     )
 

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from agent_pty.host.reading import whole_characters
+from agent_pty.host.stream import Marked
 from agent_pty.ops.cell_model import Frame, OutputPage, Status
 from agent_pty.store.textlog import TextLog
 
@@ -83,6 +84,7 @@ class Begun(Struct, frozen=True, kw_only=True):
     echoed: bool
     line_mode: bool
     drawn: int
+    number: int | None
     prompt: str
     began: float
     limit: float | None
@@ -93,7 +95,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     cell_id: str
     status: Status
-    output: Output
+    output: Output = Output(start=0, end=0)
     frame: Frame | None
     exit_code: int | None = None
     error: str | None = None
@@ -109,6 +111,7 @@ class Cell:
     fired: bool
     frame: str
     limit: float | None = None
+    number: int | None = None  # the prompt that it was typed at
     typed: int = -1  # where the transcript was when the code was typed; -1: not yet
     lines: list[str] = field(default_factory=list)
     echoed: bool = True
@@ -128,6 +131,13 @@ class Cell:
     interrupted: bool = False
     result: Result | None = None
     turn: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def precedes(self, marked: Marked) -> bool:
+        """Whether a mark is of this cell, not one from before that is seen again after a crash."""
+        number = marked.mark.number
+        if number is None or self.number is None:
+            return marked.place + len(marked.line) >= self.typed
+        return number > self.number if marked.mark.kind == "D" else number >= self.number
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Return once *done*; the caller bounds the time."""

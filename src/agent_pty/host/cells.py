@@ -21,7 +21,7 @@ from agent_pty.host.cell import Cell, Result
 from agent_pty.host.frames import INCOMPLETE, Frame, Ladder, frame_of
 from agent_pty.host.front import Front
 from agent_pty.host.probe import Probe
-from agent_pty.host.results import Results
+from agent_pty.host.results import Results, event_of
 from agent_pty.host.seat import Look, Sitter
 from agent_pty.host.sheet import Sheet
 from agent_pty.host.stream import Marked
@@ -87,8 +87,9 @@ class Cells:
         """Start code and return at once."""
         cell = await self._begin(code, fired=True, patience=patience)
         cell.limit = limit
-        self.results.begin(cell)
-        self._limit(cell)
+        if cell.result is None:
+            self.results.begin(cell)
+            self._limit(cell)
         return cell
 
     def resume(self) -> None:
@@ -112,6 +113,9 @@ class Cells:
         cell = self.active = Cell(id=secrets.token_hex(6), fired=fired, frame=self._frame)
         try:
             await self.ready(patience)
+            if cell.interrupted:  # nothing was typed, and nothing will be
+                self._finish(cell, Result(cell_id=cell.id, status=Status.ERROR, frame=None))
+                return cell
             await self._type(cell, code)
         except BaseException:
             if self.active is cell:
@@ -125,6 +129,7 @@ class Cells:
         self._modes = tty.modes(self._terminal.master)
         marked, look = self._front.ready == "marks", self._front.look()
         cell.prompt, cell.drawn = look.seat.line, look.drawn
+        cell.number = self._front.number
         cell.line_mode = look.seat.line_mode
         cell.echoed = look.seat.echo or not look.seat.line_mode
         cell.began = time.monotonic()
@@ -171,12 +176,14 @@ class Cells:
 
     def output(self, marks: Sequence[Marked]) -> None:
         """Take what the program wrote."""
+        self._same = 0
         for marked in marks:
             self._front.mark(marked)
         if self._end is not None and self.active is not None:
-            if marks:
-                self.active.incomplete = marks[-1].mark.kind == "P"
-            self._finish_if(self._end.output(marks))
+            since = [one for one in marks if self.active.precedes(one)]
+            if since:
+                self.active.incomplete = since[-1].mark.kind == "P"
+            self._finish_if(self._end.output(since))
         if self.active is not None or self._readers:
             self._probe.soon()
 
@@ -261,7 +268,7 @@ class Cells:
         result = msgspec.structs.replace(result, cwd=self._terminal.cwd(), duration_ms=took)
         cell.waiting_for = cell.hint = None
         self.results.add(cell, result)
-        self._tell(cell, _event_of(result))
+        self._tell(cell, event_of(result))
         cell.turn.set()
 
     def _let_go(self) -> None:
@@ -290,10 +297,11 @@ class Cells:
     async def interrupt(self) -> Cell | None:
         """Stop the running cell, ever less politely; without one, press Ctrl-C."""
         cell = self.active
+        if cell is not None:
+            cell.interrupted = True
         if cell is None or cell.typed < 0:
             await self._terminal.hands.press(_CTRL_C)
             return None
-        cell.interrupted = True
         for number, patience in _STRIKES:
             await self._strike(number)
             with contextlib.suppress(TimeoutError):
@@ -361,9 +369,3 @@ class Cells:
             self._end.close()
         for task in self._tasks:
             task.cancel()
-
-
-def _event_of(result: Result) -> str:
-    if result.status is Status.DONE:
-        return "done"
-    return result.error if result.error in ("interrupted", "exited") else "error"

@@ -92,9 +92,9 @@ class Desk:
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
-        last = self._cells.results.last
-        cell = last if last is not None and last.id == cell_id else self._asked(cell_id)
-        assert cell is not None  # noqa: S101  an id was given, so it is found or refused
+        active = self._cells.active
+        running = active is not None and active.id == cell_id
+        cell = active if running and active else self._cells.results.readable(cell_id)
         return self._output(cell).read(self._terminal.stream.log, since, limit)
 
     async def interrupt(self) -> CellReport | None:

@@ -40,6 +40,11 @@ class Front:
         return self.last is not None
 
     @property
+    def number(self) -> int | None:
+        """The number of the prompt, if the program counts."""
+        return self.last.mark.number if self.last is not None else None
+
+    @property
     def at_mark(self) -> bool:
         """Whether the last mark says that the program reads a command."""
         return self.last is not None and self.last.mark.kind == "B"

@@ -16,10 +16,11 @@ import msgspec
 from agent_pty.errors import UnknownCell
 from agent_pty.host.cell import Begun, Cell, Result
 from agent_pty.host.stream import Stream
-from agent_pty.ops.cell_model import CellFact
+from agent_pty.ops.cell_model import CellFact, Status
 from agent_pty.store import atomic
 
 _KEPT = 64
+_RECENT = 16
 _REMEMBERED = 1000
 
 
@@ -41,6 +42,8 @@ class Results:
         self._stream = stream
         self._kept: OrderedDict[str, Cell] = OrderedDict()
         self.last: Cell | None = None
+        # Given out, but perhaps still being read by pages.
+        self._recent: OrderedDict[str, Cell] = OrderedDict()
         self.events: deque[Event] = deque(maxlen=_REMEMBERED)
         self._load()
 
@@ -48,15 +51,20 @@ class Results:
 
     def note(self, cell_id: str, status: str, *, message: str = "", who: str = "") -> None:
         """Remember an event of a cell, or a person's note."""
-        at = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
-        fact = CellFact(cell_id=cell_id, status=status, at=at)
+        fact = CellFact(cell_id=cell_id, status=status, at=_now())
         place = self._stream.log.committed
         self.events.append(Event(place=place, fact=fact, message=message, who=who))
 
     def fact(self, cell_id: str) -> CellFact | None:
         """Return the last that is known of a cell."""
         found = (one.fact for one in reversed(self.events) if one.fact.cell_id == cell_id)
-        return next(found, None)
+        if (fact := next(found, None)) is not None:
+            return fact
+        kept = self._kept.get(cell_id)  # of a host before us
+        if kept is None or kept.result is None:
+            return None
+        result = kept.result
+        return CellFact(cell_id=cell_id, status=event_of(result), at=_now())
 
     # -- results
 
@@ -70,6 +78,7 @@ class Results:
             echoed=cell.echoed,
             line_mode=cell.line_mode,
             drawn=cell.drawn,
+            number=cell.number,
             prompt=cell.prompt,
             began=cell.began,
             limit=cell.limit,
@@ -86,13 +95,15 @@ class Results:
         cell = Cell(id=begun.cell_id, fired=True, frame=begun.frame, limit=begun.limit)
         cell.typed, cell.lines, cell.echoed = begun.typed, begun.lines, begun.echoed
         cell.prompt, cell.began = begun.prompt, begun.began
-        cell.line_mode, cell.drawn = begun.line_mode, begun.drawn
+        cell.line_mode, cell.drawn, cell.number = begun.line_mode, begun.drawn, begun.number
         return cell
 
     def add(self, cell: Cell, result: Result) -> None:
         """Keep how a cell ended, if nobody was told yet."""
         cell.result = result
-        self.last = cell
+        self.last = self._recent[cell.id] = cell
+        while len(self._recent) > _RECENT:
+            self._recent.popitem(last=False)
         if not (cell.fired or cell.left):
             return
         self._kept[cell.id] = cell
@@ -108,6 +119,10 @@ class Results:
             raise UnknownCell("unknown cell", cell_id=cell_id)
         return self._kept[cell_id]
 
+    def readable(self, cell_id: str) -> Cell:
+        """Return a cell whose output can be read: also one that was collected just now."""
+        return self._recent.get(cell_id) or self.find(cell_id)
+
     def newest(self) -> Cell | None:
         """Return the cell that ended last and was not collected; an interrupted one is told of."""
         for cell in reversed(self._kept.values()):
@@ -117,6 +132,7 @@ class Results:
 
     def collect(self, cell: Cell) -> None:
         """Forget a result that was given out."""
+        self._recent[cell.id] = cell
         self._forget(cell.id)
 
     def _forget(self, cell_id: str) -> None:
@@ -153,3 +169,14 @@ class Results:
             cell = Cell(id=result.cell_id, fired=True, frame="")
             cell.result = result
             self._kept[cell.id] = cell
+
+
+def event_of(result: Result) -> str:
+    """Return what who watches is told of an end."""
+    if result.status is Status.DONE:
+        return "done"
+    return result.error if result.error in ("interrupted", "exited") else "error"
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")

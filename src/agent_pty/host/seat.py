@@ -14,6 +14,8 @@ from agent_pty.host.tree import Root
 # Where the kernel says a process sleeps: reading a terminal (or a socket), or waiting for one of
 # several things.
 _READS = ("wait_woken", "n_tty_read", "tty_read")
+# The number of read(2), which differs from processor to processor.
+_READ_CALL = {"x86_64": "0", "aarch64": "63", "riscv64": "63"}.get(os.uname().machine)
 _POLLS = ("poll", "select", "epoll")
 
 
@@ -93,8 +95,13 @@ def _reads(pid: int, root: Root, line_mode: bool) -> bool:  # noqa: FBT001  a fl
 
 
 def _at_terminal(pid: int, root: Root) -> bool:
-    """Whether what it reads is the terminal: the first argument of its system call is the file."""
+    """Whether it reads, and the terminal: a writer that is ahead of us sleeps at the same place.
+
+    The system call and its first argument tell, if they are to be seen.
+    """
     words = _word(pid, "syscall").split()
+    if len(words) > 1 and _READ_CALL is not None and words[0] != _READ_CALL:
+        return False
     file = str(int(words[1], 16)) if len(words) > 1 else "0"
     try:
         return os.readlink(f"/proc/{pid}/fd/{file}") in (root.terminal, "/dev/tty")

@@ -34,7 +34,7 @@ class Typist:
         return code.rstrip("\n").split("\n")
 
     def _fits(self, code: str) -> bool:
-        if self._hands.bracketed and self._dialect.pastes(code):
+        if self._dialect.pastes and self._hands.bracketed:
             return True
         return self._dialect.load is None or self._dialect.is_simple(code)
 

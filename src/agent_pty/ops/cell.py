@@ -115,6 +115,11 @@ def _limit(milliseconds: int) -> float | None:
     return None if milliseconds == 0 else milliseconds / 1000
 
 
+def _patience(limit: float | None) -> float:
+    """Return how long the program may take to get to its prompt: no longer than the code."""
+    return _PATIENCE if limit is None else min(_PATIENCE, max(0.0, limit))
+
+
 def _checked(code: str) -> str:
     if "\0" in code:
         raise BadRequest("code cannot contain NUL", field="code")
@@ -125,14 +130,15 @@ async def run(session: Session, request: Run) -> CellReport:
     """Run to the end, or to what keeps it from one."""
     limit = _limit(request.timeout_ms)
     return await session.desk.run(
-        _checked(request.code), limit=limit, patience=_PATIENCE, spill=request.spill
+        _checked(request.code), limit=limit, patience=_patience(limit), spill=request.spill
     )
 
 
 async def fire(session: Session, request: Fire) -> CellReport:
     """Start and return."""
     limit = _limit(request.timeout_ms)
-    return await session.desk.fire(_checked(request.code), limit=limit, patience=_PATIENCE)
+    patience = _patience(limit)
+    return await session.desk.fire(_checked(request.code), limit=limit, patience=patience)
 
 
 async def poll(session: Session, request: Poll) -> CellReport:

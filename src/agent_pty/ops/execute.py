@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import BadRequest, WaitTimeout, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, from_wire
 from agent_pty.ops.context import Registry
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
@@ -53,6 +54,31 @@ async def execute(registry: Registry, request: Exec) -> Executed:
     """Start, wait for the exit, read everything, forget."""
     if not request.argv[0]:
         raise BadRequest("argv must name a program", field="argv")
+    name = await _started(registry, request)
+    patience = request.timeout_ms or _WEEK_MS
+    try:
+        await _ask(registry, name, op="wait", until="exit", timeout_ms=patience)
+        ended = True
+    except WaitTimeout:
+        ended = False
+    except asyncio.CancelledError:  # nobody waits for it any more
+        await registry.kill(name)
+        raise
+    return await _told(registry, name, ended=ended)
+
+
+async def _started(registry: Registry, request: Exec) -> str:
+    """Start the program; who leaves in the middle of that leaves nothing behind."""
+    creating = asyncio.get_running_loop().create_task(_create(registry, request))
+    try:
+        return await asyncio.shield(creating)
+    except asyncio.CancelledError:
+        with contextlib.suppress(AgentPtyError):  # it may not have started at all
+            await registry.kill(await creating)
+        raise
+
+
+async def _create(registry: Registry, request: Exec) -> str:
     info = await registry.create(
         name=request.id,
         argv=request.argv,
@@ -65,17 +91,7 @@ async def execute(registry: Registry, request: Exec) -> Executed:
         marks=False,
         frame=None,
     )
-    name = info.id
-    patience = request.timeout_ms or _WEEK_MS
-    try:
-        await _ask(registry, name, op="wait", until="exit", timeout_ms=patience)
-        ended = True
-    except WaitTimeout:
-        ended = False
-    except asyncio.CancelledError:  # nobody waits for it any more
-        await registry.kill(name)
-        raise
-    return await _told(registry, name, ended=ended)
+    return info.id
 
 
 async def _told(registry: Registry, name: str, *, ended: bool) -> Executed:

@@ -14,7 +14,7 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
-from agent_pty.words.option import Parsed, parsed
+from agent_pty.words.option import Parsed, milliseconds, parsed
 from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 
 RUN = "k run [-j] [-t N] [session] <code>"
@@ -28,7 +28,7 @@ async def run(speaker: Speaker, words: list[str]) -> int:
     """Run code and say its output."""
     given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",))
     session, code = await _target(speaker, given, RUN)
-    limit = given.numbers.get("-t", 30) * 1000
+    limit = milliseconds(given, 30)
     try:
         cell = await _interruptible(speaker, session, code, limit)
     except InterruptFailed as error:
@@ -44,27 +44,20 @@ async def run(speaker: Speaker, words: list[str]) -> int:
 
 async def _interruptible(speaker: Speaker, session: str, code: str, limit: int) -> dict[str, Any]:
     """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
-    loop = asyncio.get_running_loop()
-    asking = loop.create_task(
-        speaker.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
-    )
-    stop = loop.create_task(speaker.interrupted.wait())
-    try:
-        await asyncio.wait({asking, stop}, return_when=asyncio.FIRST_COMPLETED)
-        if not asking.done():
-            await speaker.ops.ask("interrupt", id=session)
-        cell: dict[str, Any] = await asking
-        return cell
-    finally:
-        asking.cancel()
-        stop.cancel()
+
+    async def stop(_running: asyncio.Task[Any]) -> None:
+        await speaker.ops.ask("interrupt", id=session)
+
+    running = speaker.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
+    cell: dict[str, Any] = await speaker.unless_interrupted(running, stop)
+    return cell
 
 
 async def fire(speaker: Speaker, words: list[str]) -> int:
     """Start code and say its cell."""
     given = parsed(words, usage=FIRE, flags=("-j",), numbers=("-t",))
     session, code = await _target(speaker, given, FIRE)
-    limit = given.numbers.get("-t", 300) * 1000
+    limit = milliseconds(given, 300)
     try:
         cell = await speaker.ops.ask("fire", id=session, code=code, timeout_ms=limit)
     except AgentPtyError as error:
@@ -149,7 +142,8 @@ async def interrupt(speaker: Speaker, words: list[str]) -> int:
         return await _unstopped(speaker, error, json=True)
     except (UnknownSession, SessionEnded):
         pass
-    await speaker.said.line("OK")
+    shown = jsoned({"session": session, "status": "ok"}) if "-j" in given.flags else "OK"
+    await speaker.said.line(shown)
     return 0
 
 

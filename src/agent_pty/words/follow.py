@@ -80,21 +80,24 @@ class _Follower:
         self._cursor = page["cursor"]
 
     async def take(self, event: dict[str, Any]) -> None:
-        if event["event"] in ("output", *_ENDS):
+        if event["event"] in ("output", "cell", "notify", *_ENDS):
             with contextlib.suppress(AgentPtyError):  # it may be gone already
-                await self._text()
-        elif event["event"] == "cell":
+                await self._text(to_the_end=event["event"] in _ENDS)
+        if event["event"] == "cell":
             await self._say({"kind": event["status"], "text": event["cell_id"], "who": ""})
         elif event["event"] == "notify":
             await self._say({"kind": "notify", "text": event["message"], "who": event["from"]})
 
-    async def _text(self) -> None:
+    async def _text(self, *, to_the_end: bool) -> None:
+        """Say the lines that are finished; the last one is read again when it is."""
         more = True
         while more:
             page = await self._speaker.ops.ask("read", id=self._name, since=self._cursor)
-            for line in page["text"].split("\n"):
+            *lines, rest = page["text"].split("\n")
+            for line in [*lines, rest] if to_the_end else lines:
                 await self._say({"kind": "text", "text": line, "who": ""})
-            self._cursor, more = page["cursor"], page["more"]
+            self._cursor = page["cursor"] - (0 if to_the_end else len(rest.encode()))
+            more = page["more"] and bool(lines)
 
     async def _say(self, entry: dict[str, Any]) -> None:
         line = told(entry)

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from agent_pty import __version__
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, UnknownCell
 from agent_pty.words.follow import events
 from agent_pty.words.help import KM_HELP
 from agent_pty.words.session import find
@@ -16,6 +16,7 @@ from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 _CELL = re.compile(r"[0-9a-f]{12}")
 # After one of these nothing more comes of a cell, or nothing unless somebody acts.
 _LAST = frozenset({"done", "interrupted", "exited", "error", "timeout", "waiting"})
+_UNKNOWN = {"status": "error", "message": "unknown cell"}
 _CLOSED = frozenset({"exited", "killed", "lost"})
 
 
@@ -116,6 +117,9 @@ class _Monitor:
             return None
         try:
             fact = await self._speaker.ops.ask("cell", id=self._session, cell=self._cell)
+        except UnknownCell:
+            await self._say(cell_id=self._cell, session=self._session, **_UNKNOWN)
+            return 1
         except AgentPtyError:
             return None
         if fact["status"] not in _LAST:

@@ -50,6 +50,9 @@ async def history(speaker: Speaker, words: list[str]) -> int:
     lines = max(0, given.numbers.get("-n", 5)) * _PER_STEP
     # Blank and repeated lines are left out afterwards, so ask for more.
     past = await _asked(speaker, "history", name, lines=min(100_000, lines * 4))
+    if "-j" in given.flags:
+        await speaker.said.line(jsoned(past["entries"][-lines:] if lines else []))
+        return 0
     for line in story(past["entries"])[-lines:] if lines else []:
         await speaker.said.line(line)
     return 0

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from agent_pty.words.speaker import Refusal
 
+_WEEK = 7 * 24 * 3600
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
@@ -31,6 +33,11 @@ def parsed(
         else:
             raise Refusal(f"usage: {usage}")
     return Parsed(flags=frozenset(seen), numbers=values, words=rest)
+
+
+def milliseconds(given: Parsed, default: int) -> int:
+    """Return the limit of `-t`; more than a week is a week."""
+    return max(-_WEEK, min(_WEEK, given.numbers.get("-t", default))) * 1000
 
 
 def _number(text: str, option: str, usage: str) -> int:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shlex
+from collections.abc import AsyncIterator
 from typing import Any
 
-from agent_pty.errors import AgentPtyError, SessionEnded, UnknownSession
+from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.words.cell import resolved
-from agent_pty.words.option import parsed
+from agent_pty.words.option import milliseconds, parsed
 from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 
 _ROWS, _COLS = 40, 120
 _READY_MS = 20_000
-_TIMED_OUT = 124
+_TIMED_OUT, _INTERRUPTED = 124, 130
 _EXEC = "k exec [-j] [-t N] -- argv..."
 # With any of these a command needs a shell to be understood.
 _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
@@ -31,6 +33,9 @@ async def new(speaker: Speaker, words: list[str]) -> int:
     command = " ".join(word for word in rest if not _is_option(word)) or "bash"
     try:
         await _create(speaker, name, command, frame)
+    except SessionExists:  # somebody else was faster
+        await speaker.said.line(f"OK {name} (alive)")
+        return 0
     except AgentPtyError as error:
         raise Refusal(f"ERR {error}") from None
     await speaker.said.line(f"OK {name}" + (f" prompt={shown!r}" if shown is not None else ""))
@@ -141,11 +146,14 @@ async def kill(speaker: Speaker, words: list[str]) -> int:
     try:
         killed = await speaker.ops.ask("kill", id=name)
     except UnknownSession:
-        await speaker.said.line(f"ERR no session '{name}'")
+        missing = {"status": "error", "output": f"no session '{name}'"}
+        shown = jsoned(missing) if "-j" in given.flags else f"ERR no session '{name}'"
+        await speaker.said.line(shown)
         return 0
     for one in killed["survivors"]:
         await speaker.said.err(f"k: process {one['pid']} survived: {one['command']}")
-    await speaker.said.line(f"OK killed {name}")
+    done = {"session": name, "status": "killed"}
+    await speaker.said.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
     return 0
 
 
@@ -196,7 +204,8 @@ async def notify(speaker: Speaker, words: list[str]) -> int:
     message = " ".join(words[1:] if named else words)
     await living(speaker, name)
     await speaker.ops.ask("notify", id=name, message=message, who=speaker.who)
-    await speaker.said.line(f"OK notified: {message}")
+    done = {"session": name, "status": "notified", "message": message}
+    await speaker.said.line(jsoned(done) if "-j" in given.flags else f"OK notified: {message}")
     return 0
 
 
@@ -206,11 +215,16 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
     argv = given.words[1:] if given.words[:1] == ["--"] else given.words
     if not argv:
         raise Refusal(f"usage: {_EXEC}")
-    limit = given.numbers.get("-t", 30) * 1000
+    limit = max(0, milliseconds(given, 30))
+    asking = speaker.ops.ask(
+        "exec", argv=argv, repo=speaker.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
+    )
     try:
-        done = await speaker.ops.ask(
-            "exec", argv=argv, repo=speaker.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
-        )
+        done = await speaker.unless_interrupted(asking, _give_up)
+    except asyncio.CancelledError:
+        if not speaker.interrupted.is_set():
+            raise
+        return _INTERRUPTED
     except AgentPtyError as error:
         failed = {"status": "error", "output": str(error)}
         await speaker.said.line(jsoned(failed) if "-j" in given.flags else str(error))
@@ -218,31 +232,57 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
     return await _say_executed(speaker, done, json="-j" in given.flags)
 
 
+async def _give_up(asking: asyncio.Task[Any]) -> None:
+    asking.cancel()
+
+
 async def _say_executed(speaker: Speaker, done: dict[str, Any], *, json: bool) -> int:
     code = (128 + done["signal"]) if done["signal"] else done["exit_code"]
+    kept = done["truncated"] and not done["running"]
+    pages = _pages(speaker, done["session"]) if kept else _one(done["output"])
     if json:
-        output = done["output"].removesuffix("\n")
-        answer = {"status": "timeout" if done["running"] else "done", "output": output}
-        answer |= {"session": done["session"]} if done["session"] else {}
-        answer |= {"exit_code": code} if code else {}
-        await speaker.said.line(jsoned(answer))
+        extras = {"session": done["session"]} if done["running"] else {}
+        await _say_json(speaker, done, pages, extras | ({"exit_code": code} if code else {}))
     else:
-        await _say_all(speaker, done)
+        await _say_plain(speaker, pages)
+    if kept:  # only for its output
+        await speaker.ops.ask("kill", id=done["session"])
     if done["running"]:
         await speaker.said.err(f"k: timed out; it goes on as session {done['session']}")
         return _TIMED_OUT
     return code or 0
 
 
-async def _say_all(speaker: Speaker, done: dict[str, Any]) -> None:
-    """Say a whole output; what was kept only for that is forgotten then."""
-    if not done["truncated"] or done["running"]:
-        newline = "" if done["output"].endswith("\n") or not done["output"] else "\n"
-        await speaker.said.out(done["output"] + newline)
-        return
+async def _pages(speaker: Speaker, session: str) -> AsyncIterator[str]:
     since, more = 0, True
     while more:
-        page = await speaker.ops.ask("read", id=done["session"], since=since)
-        await speaker.said.out(page["text"])
+        page = await speaker.ops.ask("read", id=session, since=since)
+        yield page["text"]
         since, more = page["cursor"], page["more"]
-    await speaker.ops.ask("kill", id=done["session"])
+
+
+async def _one(text: str) -> AsyncIterator[str]:
+    yield text
+
+
+async def _say_json(
+    speaker: Speaker, done: dict[str, Any], pages: AsyncIterator[str], extras: dict[str, Any]
+) -> None:
+    """Say an object whose output may be large; its last line end is no part of it."""
+    status = "timeout" if done["running"] else "done"
+    await speaker.said.out(f'{{"status": "{status}", "output": "')
+    held = ""
+    async for page in pages:
+        text = held + page
+        held = "\n" if text.endswith("\n") else ""
+        await speaker.said.out(jsoned(text.removesuffix("\n"))[1:-1])
+    await speaker.said.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
+
+
+async def _say_plain(speaker: Speaker, pages: AsyncIterator[str]) -> None:
+    last = "\n"
+    async for text in pages:
+        await speaker.said.out(text)
+        last = text[-1:] or last
+    if last != "\n":
+        await speaker.said.line("")

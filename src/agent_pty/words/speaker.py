@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
+from agent_pty.core import name as names
+from agent_pty.errors import BadRequest
 from agent_pty.words.said import Said
-
-_NAME = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 class Ops(Protocol):
@@ -22,6 +21,9 @@ class Ops(Protocol):
 
     def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
         """Yield events; the first, `watching`, says that none is missed from now on."""
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,23 @@ class Speaker:
         living = [one["id"] for one in await self.ops.ask("list") if one["active"]]
         return living[0] if len(living) == 1 else None
 
+    async def unless_interrupted(self, work: Coroutine[Any, Any, T], stop: Stop) -> T:
+        """Return what *work* brings; if the caller presses Ctrl-C first, *stop* it and see."""
+        loop = asyncio.get_running_loop()
+        doing, pressed = loop.create_task(work), loop.create_task(self.interrupted.wait())
+        try:
+            await asyncio.wait({doing, pressed}, return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                await stop(doing)
+            return await doing
+        finally:
+            doing.cancel()
+            pressed.cancel()
+            await asyncio.gather(doing, pressed, return_exceptions=True)
+
+
+Stop = Callable[[asyncio.Task[Any]], Awaitable[None]]
+
 
 class Refusal(Exception):
     """The command cannot be carried out; the text says why, on standard output."""
@@ -50,9 +69,10 @@ class Refusal(Exception):
 
 def checked(name: str) -> str:
     """Return a session name, or refuse it in the words of the contract."""
-    if _NAME.fullmatch(name) is None or ".." in name:
-        raise Refusal(f"ERR invalid session name: {name!r}")
-    return name
+    try:
+        return names.checked(name)
+    except BadRequest:
+        raise Refusal(f"ERR invalid session name: {name!r}") from None
 
 
 def jsoned(value: Any) -> str:

@@ -193,6 +193,16 @@ def test_a_file_runs_as_if_typed(shell: Marked, tmp_path: Path) -> None:
     assert shell.command('echo "$1 $2 $PWD"') == ("a b /\n", 0)
 
 
+def test_a_file_may_set_the_prompt(shell: Marked, tmp_path: Path) -> None:
+    """
+    A new PS1 that comes from a file is marked when the file ends, and its status is kept.
+    """
+    assert load(shell, tmp_path, "PS1='new> '\nPS2='more> '\nfalse") == ("", 1)
+
+    assert shell.command("printf abc") == ("abc", 0)
+    assert "\nnew> printf abc\n" in shell.screen
+
+
 def test_a_file_may_have_lines_longer_than_the_kernel_reads(shell: Marked, tmp_path: Path) -> None:
     """
     A line of more than 4096 bytes arrives whole.
@@ -207,7 +217,8 @@ def test_a_file_may_have_lines_longer_than_the_kernel_reads(shell: Marked, tmp_p
     [
         ("echo a\nif then", 'a\ndash: 2: {file}: Syntax error: "then" unexpected\n', 2),
         ("if then", 'dash: 1: {file}: Syntax error: "then" unexpected\n', 2),
-        ("echo 'a", "dash: 2: {file}: Syntax error: Unterminated quoted string\n", 2),
+        ("echo 'a", "dash: 4: {file}: Syntax error: Unterminated quoted string\n", 2),
+        ("echo a \\", "a\n", 0),
         ("echo a\nreturn 6\necho b", "a\n", 6),
         ("cat <<E\nhere\nE\n", "here\n", 0),
         ("# nothing", "", 0),
@@ -293,6 +304,7 @@ def test_what_is_not_interactive_is_left_alone(argv: str) -> None:
         ("x" * 1000, False),
         ("a\nb", False),
         ("a \\", False),
+        ("PS1=x", False),
         ("", False),
         (" ", False),
         ("a\x03", False),

@@ -156,13 +156,11 @@ def test_a_broken_startup_file_does_not_cost_the_marks(
     """
     Its error is shown as Python shows it; the first prompt is none the worse.
     """
-    with start(tmp_path, startup or "") as repl:
-        repl.ready()
-    if startup is None:
-        (tmp_path / "startup.py").unlink()
-    broken = {"PYTHONSTARTUP": str(tmp_path / "startup.py"), "NO_COLOR": "1"}
+    file = tmp_path / "startup.py"
+    if startup is not None:
+        file.write_text(startup)
 
-    with Marked([sys.executable, "-q"], tmp_path, broken) as repl:
+    with Marked([sys.executable], tmp_path, {"PYTHONSTARTUP": str(file), "NO_COLOR": "1"}) as repl:
         assert repl.until("D")[0].code == 0
         assert message in repl.screen
         assert "agent_pty" not in repl.screen

@@ -20,8 +20,8 @@ from agent_pty.host.integration.injected import SCRIPTS, Injected
 LOAD = ". '{path}' && case : in esac"
 # In front of the code on its first line, so that line numbers in messages are right: mark C, with
 # $? as it was. A syntax error in that line comes without C. Behind it the prompt is marked again
-# if the code has set it.
-TEXT = "{{ __apty_began && :; }} 3>&2 2>/dev/null; {code}\n{{ __apty_hold && :; }} 2>/dev/null\n"
+# if the code has set it; the empty line ends code that ends with a backslash.
+TEXT = "{{ __apty_began && :; }} 3>&2 2>/dev/null; {code}\n\n{{ __apty_hold && :; }} 2>/dev/null\n"
 
 _LONGEST = 1000
 _PROMPTS = re.compile(r"\bPS[12]\b")

@@ -16,36 +16,23 @@ def one_line(code: str) -> bool:
     return "\n" not in code and len(code.encode()) < _LONGEST_LINE
 
 
-def _short_and_plain(code: str) -> bool:
-    return one_line(code) and "\t" not in code
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """*load* is the line that runs a file as one unit; what *is_simple* can be typed as it is.
 
-    What *pastes* goes in as a bracketed paste, which is one unit too and shows what runs.
+    *pastes*: a bracketed paste is one unit too, and shows what runs.
     """
 
     load: str | None = None
     text: str = "{code}"  # what is put into the file
     is_simple: Callable[[str], bool] = one_line
-    pastes: Callable[[str], bool] = lambda _code: False
-
-
-def _anything(_code: str) -> bool:
-    return True
-
-
-def _without_tabs(code: str) -> bool:
-    return "\t" not in code
+    pastes: bool = False
 
 
 _DIALECTS: dict[str, Dialect] = {
-    "bash": Dialect(load=". '{path}'", pastes=_anything),
-    "zsh": Dialect(load=". '{path}'", pastes=_anything),
-    # fish loses the tabs of a paste.
-    "fish": Dialect(load="source '{path}'", is_simple=_short_and_plain, pastes=_without_tabs),
+    "bash": Dialect(load=". '{path}'", pastes=True),
+    "zsh": Dialect(load=". '{path}'", pastes=True),
+    "fish": Dialect(load="source '{path}'", pastes=True),
     "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple),
     "python": Dialect(load=python.LOAD, is_simple=python.is_simple),
     "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple),
@@ -58,4 +45,4 @@ _DIALECTS: dict[str, Dialect] = {
 
 def dialect(program: str | None) -> Dialect:
     """Return how *program* takes code."""
-    return _DIALECTS.get(program or "", Dialect(pastes=_anything))
+    return _DIALECTS.get(program or "", Dialect(pastes=True))
