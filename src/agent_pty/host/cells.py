@@ -360,7 +360,9 @@ class Cells:
 
     def _tell(self, cell: Cell, status: str, **facts: Any) -> None:
         self.results.note(cell.id, status)
-        self._terminal.audience.emit("cell", {"cell_id": cell.id, "status": status, **facts})
+        cursor = self._terminal.stream.cursor
+        told = {"cell_id": cell.id, "status": status, "cursor": cursor, **facts}
+        self._terminal.audience.emit("cell", told)
 
     def close(self) -> None:
         """Stop looking."""

@@ -82,22 +82,26 @@ class _Follower:
     async def take(self, event: dict[str, Any]) -> None:
         if event["event"] in ("output", "cell", "notify", *_ENDS):
             with contextlib.suppress(AgentPtyError):  # it may be gone already
-                await self._text(to_the_end=event["event"] in _ENDS)
+                await self._text(event.get("cursor"), to_the_end=event["event"] in _ENDS)
         if event["event"] == "cell":
             await self._say({"kind": event["status"], "text": event["cell_id"], "who": ""})
         elif event["event"] == "notify":
             await self._say({"kind": "notify", "text": event["message"], "who": event["from"]})
 
-    async def _text(self, *, to_the_end: bool) -> None:
-        """Say the lines that are finished; the last one is read again when it is."""
+    async def _text(self, upto: int | None, *, to_the_end: bool) -> None:
+        """Say the lines that are finished, up to a cursor; the rest is read again later."""
         more = True
         while more:
             page = await self._speaker.ops.ask("read", id=self._name, since=self._cursor)
-            *lines, rest = page["text"].split("\n")
+            late = max(0, page["cursor"] - upto) if upto is not None else 0
+            data = page["text"].encode()
+            text = data[: max(0, len(data) - late)].decode(errors="replace")
+            *lines, rest = text.split("\n")
             for line in [*lines, rest] if to_the_end else lines:
                 await self._say({"kind": "text", "text": line, "who": ""})
-            self._cursor = page["cursor"] - (0 if to_the_end else len(rest.encode()))
-            more = page["more"] and bool(lines)
+            left = 0 if to_the_end else len(rest.encode())
+            self._cursor = page["cursor"] - min(late, len(data)) - left
+            more = page["more"] and bool(lines) and not late
 
     async def _say(self, entry: dict[str, Any]) -> None:
         line = told(entry)
