@@ -29,6 +29,9 @@ class K:
             self.env.pop("K_SESSION", None)
         # Without one, zsh greets a new user with a menu.
         (agent.home / ".zshrc").touch()
+        # Without it, fish spends minutes on every manual page.
+        pages = agent.home / ".local/share/fish/generated_completions"
+        pages.mkdir(parents=True, exist_ok=True)
 
     def run(self, *words: str, program: str = "k") -> subprocess.CompletedProcess[str]:
         """Run `k` (or `km`) to its end."""

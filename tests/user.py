@@ -31,8 +31,6 @@ class Agent:
         # Whoever runs the tests has start-up files of their own; this user has none.
         own = {"HOME": str(home), "AGENT_PTY_HOME": str(home), "PS1": "$ ", "HISTFILE": ""}
         self.env = {**os.environ, **own}
-        # Without it, fish greets a new user with minutes of work on every manual page.
-        (home / ".local/share/fish/generated_completions").mkdir(parents=True, exist_ok=True)
         for name in ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE", "AGENT_PTY_SOCKET"):
             self.env.pop(name, None)
 

@@ -41,7 +41,6 @@ BAD_NAMES = {
     "percent": "%2e%2e",
     "inner dots": "a..b",
     "hidden": ".profile",
-    "underscore first": "_a",
     "colon": "a:1",
     "quote": "a'b",
     "glob": "a*",

@@ -138,9 +138,9 @@ COMMANDS = (
         run=_run,
         arguments=(NAME, _CODE, _limit("30s"), TOKENS, KEY),
         examples=(
-            "agent-pty run work 'make test'        # exits as the command does",
+            "agent-pty run work 'make test'",
             "agent-pty run work 'npm ci' --timeout 10m --max-tokens 800",
-            "agent-pty run py - < script.py --json",
+            "agent-pty run py - --json",
         ),
     ),
     Command(
@@ -148,7 +148,7 @@ COMMANDS = (
         op="fire",
         run=_fire,
         arguments=(NAME, _CODE, _limit("5m"), KEY),
-        examples=("agent-pty fire work 'make all'        # prints the cell's id",),
+        examples=("agent-pty fire work 'make all'",),
     ),
     Command(
         name="poll",
@@ -182,6 +182,6 @@ COMMANDS = (
         text="Print how agents use this: when to use what. With --all, patterns too.",
         run=_skill,
         arguments=(argument("--all", action="store_true", help="EXAMPLES.md, too"),),
-        examples=("agent-pty skill > .claude/skills/agent-pty.md",),
+        examples=("agent-pty skill", "agent-pty skill --all"),
     ),
 )

@@ -30,9 +30,17 @@ def how_to_leave(program: str) -> str:
     >>> how_to_leave("less")
     'less has the whole screen; leave it with keys: q'
     """
-    name = program or "the program"
-    base = program.split(".", maxsplit=1)[0]
-    keys = _KEYS.get(program) or _KEYS.get(base)
-    if keys is None:
+    name, keys = program or "the program", leaving_keys(program)
+    if not keys:
         return f"{name} has the whole screen; try keys: q, escape or ctrl-c, or interrupt it"
-    return f"{name} has the whole screen; leave it with keys: {keys}"
+    return f"{name} has the whole screen; leave it with keys: {' '.join(keys)}"
+
+
+def leaving_keys(program: str) -> list[str]:
+    """Return the keys that end *program* without a trace; none if they are not known.
+
+    >>> leaving_keys("vim.basic")
+    ['escape', ':', 'q', '!', 'enter']
+    """
+    base = program.partition(".")[0]
+    return (_KEYS.get(program) or _KEYS.get(base, "")).split()

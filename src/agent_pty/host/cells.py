@@ -8,12 +8,13 @@ import secrets
 import signal
 import time
 from collections.abc import Awaitable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
+from agent_pty.core.chord import chord
 from agent_pty.core.ladder import Verdict
-from agent_pty.core.leave import how_to_leave
+from agent_pty.core.leave import how_to_leave, leaving_keys
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import tty
@@ -31,8 +32,15 @@ from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
 _CTRL_C = b"\x03"
-# What is tried to stop a program, and how long it gets after each: None is Ctrl-C.
-_STRIKES = ((None, 0.6), (None, 0.6), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0))
+# What is tried to stop a program, and how long it gets after each. Who leaves by its own keys
+# leaves the terminal as it was; zsh would keep what a killed editor has set.
+_STRIKES: tuple[tuple[Literal["ctrl-c", "leave"] | signal.Signals, float], ...] = (
+    ("ctrl-c", 0.6),
+    ("leave", 0.6),
+    ("ctrl-c", 0.6),
+    (signal.SIGTERM, 1.0),
+    (signal.SIGKILL, 1.0),
+)
 # A question is one when it stood still for this many looks: programs draw, then read.
 _SURE = 4
 # Integrated programs say themselves when they are ready; if they do not by then, looks decide.
@@ -40,6 +48,7 @@ _MARKS_LATE = 1.0
 # A prompt that stood still for this many looks, a second or two, will not be marked any more.
 _LOST = 6
 _LINE_SECONDS = 0.5
+_LINE_TRIES = 4
 _CONTINUATION = "..."
 
 
@@ -254,7 +263,7 @@ class Cells:
 
     async def _give_up_line(self) -> None:
         """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
-        for _ in _STRIKES:
+        for _ in range(_LINE_TRIES):
             await self._terminal.hands.press(_CTRL_C)
             with contextlib.suppress(NotReady):
                 await self.ready(_LINE_SECONDS)
@@ -302,15 +311,16 @@ class Cells:
         if cell is None or cell.typed < 0:
             await self._terminal.hands.press(_CTRL_C)
             return None
-        for number, patience in _STRIKES:
-            await self._strike(number)
+        for strike, patience in _STRIKES:
+            if not await self._strike(strike):
+                continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await cell.until(lambda: cell.result is not None)
-            if cell.result is None and number is None:
+            if cell.result is None and strike == "ctrl-c":
                 self._finish_unmarked(cell)
             if cell.result is not None:
-                self._repair(cell)
+                self._repair(cell, killed=isinstance(strike, signal.Signals))
                 return cell
         cell.interrupted = False
         raise InterruptFailed(
@@ -325,18 +335,29 @@ class Cells:
             self._front.accept()
             self._finish(cell, self._sheet.failed("interrupted"))
 
-    def _repair(self, cell: Cell) -> None:
-        """Undo what a program that was killed did to the terminal; dash does not."""
+    def _repair(self, cell: Cell, *, killed: bool) -> None:
+        """Undo what a program that was stopped did to the terminal; dash does not."""
+        if killed:
+            self._terminal.audience.output(self._terminal.stream.straighten())
         if cell.line_mode and self._modes is not None and self._front.look().seat.own:
             tty.restore(self._terminal.master, self._modes)
 
-    async def _strike(self, number: int | None) -> None:
+    async def _strike(self, strike: Literal["ctrl-c", "leave"] | signal.Signals) -> bool:
+        """Try one thing; False if it does not apply."""
+        look, hands = self._front.look(), self._terminal.hands
+        keys = leaving_keys(look.name) if strike == "leave" and not look.seat.line_mode else []
+        # Signals are not for the session's own program: its end would be the session's.
+        if strike != "ctrl-c" and (look.seat.own or (strike == "leave" and not keys)):
+            return False
         with contextlib.suppress(SessionEnded):
-            if number is None:
-                await self._terminal.hands.press(_CTRL_C)
-                self._probe.soon()
-            elif not self._front.look().seat.own:  # its end would be the session's
-                self._terminal.signal(number, everyone=False)
+            if isinstance(strike, signal.Signals):
+                self._terminal.signal(strike, everyone=False)
+            elif keys:
+                await hands.keys([chord(key) for key in keys], pause=0)
+            else:
+                await hands.press(_CTRL_C)
+        self._probe.soon()
+        return True
 
     def _abandon(self, cell: Cell) -> None:
         """Nobody waits for the cell any more: stop it, so that the session is free again."""

@@ -30,6 +30,11 @@ _BATCH_SECONDS = 0.0025
 _LEAST_ROOM = 4096
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 _VERSION = 2
+# Leave the alternate screen, scroll all rows, show the cursor, no mouse, plain keys and colours.
+_STRAIGHT = (
+    b"\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
+    b"\x1b[?1l\x1b>\x1b[m"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +223,16 @@ class Stream:
                 if mark.kind == "D":
                     replies.clear()  # who asked has ended; the shell would take it for typing
         return bytes(replies)
+
+    def straighten(self) -> bytes:
+        """Undo what a program that was killed left set; return it, for other screens to do too.
+
+        It is not in the spool, so a checkpoint has to remember it.
+        """
+        self._understand(_STRAIGHT)
+        self._resizes += 1
+        self.checkpoint()
+        return _STRAIGHT
 
     def take_marks(self) -> list[Marked]:
         """Return the marks that came since the last call, in order."""
