@@ -236,20 +236,40 @@ def test_row_52_timeout_then_done(k: K) -> None:
 )
 def test_row_52_once_ends_when_somebody_has_to_act(k: K, limit: str, code: str, last: str) -> None:
     """
-    `-1` ends also when nothing more comes unless somebody acts, even if that was before.
+    `-1` ends also when nothing more comes unless somebody acts.
     """
     name = k.new(f"r52a-{last}")
     with monitor(k, name, "-1") as events:
         k.run("run", "-t", limit, name, code)
         assert events.statuses() == ["fired", last]
-    cell = k.json("peek", name)["cell_id"]
-
-    again = k.run(name, cell, "-1", program="km")
 
     k.run("int", name)
     assert events.process.returncode == 0
-    assert (json.loads(again.stdout)["status"], again.returncode) == (last, 0)
-    assert '"for": "input"' in again.stdout or last == "timeout"
+
+
+def test_row_51_a_cell_that_waits_is_told_of_at_once(k: K) -> None:
+    """
+    Who asks late learns that the cell waits for a person, and for what.
+    """
+    name = k.new("r51w")
+    cell = k.json("run", "-j", name, "read x")["cell_id"]
+
+    told = k.json(name, cell, "-1", program="km")
+
+    k.run("int", name)
+    assert (told["status"], told["for"]) == ("waiting", "input")
+
+
+def test_row_51_a_cell_past_its_limit_is_waited_for(k: K) -> None:
+    """
+    Of the limit the caller knows: what is waited for now is the end.
+    """
+    name = k.new("r51t")
+    cell = k.json("run", "-j", "-t", "-1", name, "read x")["cell_id"]
+
+    with monitor(k, name, cell, "-1") as events:
+        k.run("keys", name, "enter")
+        assert events.statuses()[-1] == "done"
 
 
 @pytest.mark.parametrize("verb", ["run", "fire"])

@@ -122,7 +122,8 @@ class _Monitor:
             return 1
         except AgentPtyError:
             return None
-        if fact["status"] not in _LAST:
+        # Of a limit that was passed the caller knows, and waits for the end now.
+        if fact["status"] not in _LAST - {"timeout"}:
             return None
         extra = {"for": fact["for"]} if fact["for"] else {}
         return await self._tell(self._session, fact["status"], extra, fact["at"])
