@@ -136,7 +136,7 @@ class Cells:
     async def _type(self, cell: Cell, code: str) -> None:
         stream = self._terminal.stream
         self._modes = tty.modes(self._terminal.master)
-        marked, look = self._front.ready == "marks", self._front.look()
+        marked, look = self._front.ready == "marks", self._front.look_at_prompt()
         cell.prompt, cell.drawn = look.seat.line, look.drawn
         cell.number = self._front.number
         cell.line_mode = look.seat.line_mode

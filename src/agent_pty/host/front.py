@@ -20,10 +20,16 @@ class Front:
     """Fed with marks and looks; `ready` is how a command can be typed now, None if it cannot."""
 
     def __init__(
-        self, *, program: str | None, look: Callable[[], Look], last: Marked | None
+        self,
+        *,
+        program: str | None,
+        look: Callable[[], Look],
+        glance: Callable[[], Look],
+        last: Marked | None,
     ) -> None:
         self.program = program
         self.look = look
+        self._glance = glance
         self.last: Marked | None = last  # the last mark, whatever its kind
         self.changed = asyncio.Event()
         self._ready: Readiness | None = "marks" if self.at_mark else None
@@ -55,6 +61,10 @@ class Front:
         if marked.mark.kind == "B":
             self._image = self._image or self.look().image
         self._set("marks" if marked.mark.kind == "B" else None)
+
+    def look_at_prompt(self) -> Look:
+        """Look at a program that is ready; what it said itself is not looked up."""
+        return self._glance() if self._ready == "marks" else self.look()
 
     def typed(self) -> None:
         """Something was typed: until the program says so again, it is not at its prompt."""

@@ -28,6 +28,9 @@ _WHEELS: dict[Direction, Wheel] = {
 }
 
 
+_BRACKETED_PASTE = 2004
+
+
 class Hands:
     """The input side of one session; whoever types has the turn until they are done."""
 
@@ -39,7 +42,7 @@ class Hands:
     @property
     def bracketed(self) -> bool:
         """Whether the program wants to be told what is a paste."""
-        return bool(self._emulator.modes()["bracketed_paste"])
+        return self._emulator.mode(_BRACKETED_PASTE)
 
     async def type(self, text: str, *, enter: bool) -> int:
         """Type text; several lines are one paste, bracketed if the program asked for that."""

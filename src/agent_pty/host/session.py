@@ -69,7 +69,12 @@ class Session:
         self.audience = Audience(stream)
         self._eyes = Eyes(stream.emulator, self.audience.notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
-        self._front = Front(program=spec.program, look=self._seat, last=stream.last_mark)
+        self._front = Front(
+            program=spec.program,
+            look=lambda: seat.look(master, root, stream),
+            glance=lambda: seat.glance(master, root, stream),
+            last=stream.last_mark,
+        )
         self.desk, self._cells = desk_of(self, self._front, stream.directory, spec.frame)
         self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
@@ -226,9 +231,6 @@ class Session:
         if group is None or group == self.root.pid:
             return None
         return proc.entry(group)
-
-    def _seat(self) -> seat.Look:
-        return seat.look(self._master, self.root, self.stream)
 
     def cwd(self) -> str | None:
         """Return where the program in front is."""

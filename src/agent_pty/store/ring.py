@@ -16,7 +16,7 @@ import struct
 
 from agent_pty.store.atomic import write_all
 
-SIZE = 512 * 1024
+SIZE = 1024 * 1024
 AHEAD = 64 * 1024
 _VERSION = 1
 # version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
