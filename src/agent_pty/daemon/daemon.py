@@ -112,7 +112,8 @@ class Daemon:
         self._speaking.set(caller)
         opened = op.handler(self, decode(op, payload))
         if isinstance(opened, Talk):
-            return Streaming(head=success(op, None), chunks=opened.chunks(), give=opened.give)
+            opening, chunks = success(op, None), opened.chunks()
+            return Streaming(head=opening, chunks=chunks, give=opened.give, patient=True)
         return Streaming(head=success(op, None), chunks=opened)
 
     async def _answer(self, op: Op, payload: bytes) -> bytes:

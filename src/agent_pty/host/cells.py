@@ -75,6 +75,7 @@ class Cells:
         self._gone: Ending | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._modes: tty.Modes | None = None
+        self._typing = False  # it is the code of a cell that is being typed
 
     # -- beginning
 
@@ -150,7 +151,11 @@ class Cells:
         self._front.typed()
         self._tell(cell, "fired")
         marked = marked and isinstance(self._end, Ladder)
-        cell.lines = await self._typist.type(code, marked=marked, frame=cell.frame)
+        self._typing = True
+        try:
+            cell.lines = await self._typist.type(code, marked=marked, frame=cell.frame)
+        finally:
+            self._typing = False
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed; raise why it cannot."""
@@ -200,7 +205,7 @@ class Cells:
         """Somebody typed: what was judged before is old, and after Enter there is no prompt."""
         if entered:
             self._front.typed()
-        if self.active is not None and self.active.typed >= 0:
+        if self.active is not None and self.active.typed >= 0 and not self._typing:
             self.active.waiting_for = self.active.hint = None
             self._before, self._same = self._front.look().sitter, 0
             self._probe.soon()

@@ -21,10 +21,14 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
-    """An answer that goes on: *head* is the envelope, then come *chunks*; *give* takes input."""
+    """An answer that goes on: *head* is the envelope, then come *chunks*; *give* takes input.
+
+    With *patient* the head may wait for the first chunk: one thing to read is faster than two.
+    """
 
     head: bytes
     chunks: AsyncIterator[bytes]
+    patient: bool = False
     give: Callable[[bytes], None] = lambda _data: None
 
 

@@ -173,7 +173,10 @@ class UnixClient(asyncio.Protocol):
     async def _stream(self, answer: Streaming) -> None:
         """Give the connection to a stream: from now on it carries bytes, both ways, to its end."""
         self._streaming = answer
-        self._write(answer.head + b"\n")
+        held = answer.head + b"\n"
+        if not answer.patient:
+            self._write(held)
+            held = b""
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=_MOST_STREAMED)
         for line in self._waiting:  # typed right behind the request, and cut into lines
@@ -185,7 +188,8 @@ class UnixClient(asyncio.Protocol):
         try:
             async with contextlib.aclosing(answer.chunks) as chunks:  # type: ignore[type-var]
                 async for chunk in chunks:
-                    self._write(chunk)
+                    self._write(held + chunk)
+                    held = b""
                     await self._room.wait()
         finally:
             self._finish()
