@@ -188,3 +188,14 @@ def test_a_program_that_marks_is_taken_at_its_word(seat: Seat, known: Known) -> 
     quiet = replace(known, marks=True, replaced=False)
 
     assert judge(replace(seat, own=True), quiet) is not Verdict.PROMPT
+
+
+def test_who_always_polls_says_itself_when_it_asks() -> None:
+    """
+    Node waits for its keyboard and for a promise at one place; only another program's wait counts.
+    """
+    polling = replace(SHELL, polling=True, line="")
+
+    assert judge(polling, Known(marks=True, loops=True)) is Verdict.BUSY
+    assert judge(polling, Known(marks=True)) is Verdict.INPUT
+    assert judge(replace(polling, own=False), Known(marks=True, loops=True)) is Verdict.INPUT

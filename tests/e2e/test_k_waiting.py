@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from dataclasses import dataclass
 
@@ -160,3 +161,16 @@ def test_the_monitor_tells_of_a_question(k: K, session: str) -> None:
     waits = [one for one in told if one["status"] == "waiting"]
     assert [list(one) for one in waits] == [["cell_id", "session", "status", "for", "ts"]]
     assert waits[0]["for"] == "secret"
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_a_promise_is_no_question(k: K) -> None:
+    """
+    Node polls its keyboard while it waits for a promise; that is work, not a question to a person.
+    """
+    k.new("promise", "node")
+
+    # Longer than a question has to stand still to be one.
+    said = k.cell("promise", "await new Promise(done => setTimeout(done, 1000)); 5")
+
+    assert said == {"status": "done", "output": "5"}

@@ -30,12 +30,13 @@ class Verdict(enum.Enum):
 class Seat:
     """Who sits at the keyboard and how the terminal is set, at one moment.
 
-    *reading* is whether somebody is blocked reading the terminal, *own* whether that is the
-    session's program itself.
+    *reading* is whether somebody is blocked reading the terminal, *polling* that it waits for
+    other things as well, *own* whether it is the session's program itself.
     """
 
     reading: bool
     own: bool
+    polling: bool = False
     line_mode: bool
     echo: bool
     alternate: bool
@@ -53,11 +54,12 @@ class Known:
     marks: bool = False
     drawn: bool = False  # since the command began, much was drawn all over the screen
     replaced: bool = False
+    loops: bool = False  # it polls whatever it does: only its marks tell when it asks
 
 
 def judge(seat: Seat, known: Known) -> Verdict:
     """Say what the program in front is doing."""
-    if not seat.reading:
+    if not seat.reading or (known.loops and seat.own and seat.polling):
         return Verdict.BUSY
     if seat.alternate:
         return Verdict.SCREEN

@@ -132,7 +132,7 @@ class Cell:
     result: Result | None = None
     turn: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def precedes(self, marked: Marked) -> bool:
+    def owns(self, marked: Marked) -> bool:
         """Whether a mark is of this cell, not one from before that is seen again after a crash."""
         number = marked.mark.number
         if number is None or self.number is None:

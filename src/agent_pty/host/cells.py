@@ -194,7 +194,7 @@ class Cells:
         for marked in marks:
             self._front.mark(marked)
         if self._end is not None and self.active is not None:
-            since = [one for one in marks if self.active.precedes(one)]
+            since = [one for one in marks if self.active.owns(one)]
             if since:
                 self.active.incomplete = since[-1].mark.kind == "P"
             self._finish_if(self._end.output(since))
@@ -238,7 +238,8 @@ class Cells:
 
     def _stirred(self, look: Look) -> bool:
         """Whether the reader has done anything since the code was typed; if not, it will."""
-        return look.sitter is None or look.sitter != self._before
+        now, then = look.sitter, self._before
+        return now is None or then is None or (now.pid, now.naps) != (then.pid, then.naps)
 
     def _judge_waiting(self, cell: Cell, verdict: Verdict, look: Look) -> None:
         if verdict is Verdict.BUSY:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from agent_pty.core.ladder import Known, Verdict, judge
 from agent_pty.host.cell import Cell
+from agent_pty.host.integration.dialect import dialect
 from agent_pty.host.seat import Look
 from agent_pty.host.stream import Marked
 
@@ -31,6 +32,7 @@ class Front:
         self.look = look
         self._glance = glance
         self.last: Marked | None = last  # the last mark, whatever its kind
+        self._loops = dialect(program).loops
         self.changed = asyncio.Event()
         self._ready: Readiness | None = "marks" if self.at_mark else None
         self._image: int | None = None  # what the program was when it first was at its prompt
@@ -75,11 +77,13 @@ class Front:
         self.last = None
 
     def _known(self, look: Look, cell: Cell | None) -> Known:
-        replaced = self._image is not None and look.image != self._image
-        if cell is None:
-            return Known(marks=self.marks, replaced=replaced)
-        drawn = look.drawn - cell.drawn >= _MUCH_DRAWN
-        return Known(prompt=cell.prompt, marks=self.marks, drawn=drawn, replaced=replaced)
+        return Known(
+            prompt=cell.prompt if cell is not None else None,
+            marks=self.marks,
+            drawn=cell is not None and look.drawn - cell.drawn >= _MUCH_DRAWN,
+            replaced=self._image is not None and look.image != self._image,
+            loops=self._loops and self.marks,
+        )
 
     def judge(self, look: Look, cell: Cell | None) -> Verdict:
         """Judge one look; a prompt makes ready."""

@@ -25,6 +25,7 @@ class Sitter:
 
     pid: int
     naps: int
+    polls: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,7 @@ def look(master: int, root: Root, stream: Stream) -> Look:
         seat=Seat(
             reading=sitter is not None,
             own=own,
+            polling=sitter is not None and sitter.polls,
             line_mode=line_mode,
             echo=bool(local & termios.ECHO),
             alternate=stream.emulator.alternate,
@@ -99,18 +101,16 @@ def _reader(root: Root, group: int | None, *, line_mode: bool) -> Sitter | None:
     if group is None:
         return None
     for found in proc.family(root.pid):
-        if found.group == group and found.stat == "S" and _reads(found.pid, root, line_mode):
+        if found.group != group or found.stat != "S":
+            continue
+        where = _word(found.pid, "wchan")
+        if any(name in where for name in _READS) and _at_terminal(found.pid, root):
             return Sitter(pid=found.pid, naps=_naps(found.pid))
+        # A line editor or full-screen program waits for the keyboard among other things; a
+        # program that does so in line mode (a server, ssh) most likely waits for the others.
+        if not line_mode and any(name in where for name in _POLLS):
+            return Sitter(pid=found.pid, naps=_naps(found.pid), polls=True)
     return None
-
-
-def _reads(pid: int, root: Root, line_mode: bool) -> bool:  # noqa: FBT001  a flag of the terminal
-    where = _word(pid, "wchan")
-    if any(name in where for name in _READS):
-        return _at_terminal(pid, root)
-    # A line editor or full-screen program waits for the keyboard among other things; a program
-    # that does so in line mode (a server, ssh) most likely waits for the others.
-    return not line_mode and any(name in where for name in _POLLS)
 
 
 def _at_terminal(pid: int, root: Root) -> bool:

@@ -27,6 +27,7 @@ class Dialect:
     text: str = "{code}"  # what is put into the file
     is_simple: Callable[[str], bool] = one_line
     pastes: bool = False
+    loops: bool = False  # it waits for its keyboard and for everything else at one place
 
 
 _DIALECTS: dict[str, Dialect] = {
@@ -36,7 +37,7 @@ _DIALECTS: dict[str, Dialect] = {
     "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple),
     "python": Dialect(load=python.LOAD, is_simple=python.is_simple),
     "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple),
-    "node": Dialect(load=node.LOAD, is_simple=node.is_simple),
+    "node": Dialect(load=node.LOAD, is_simple=node.is_simple, loops=True),
     "psql": Dialect(load=psql.LOAD, is_simple=psql.is_simple),
     "sqlite3": Dialect(load=sqlite3.LOAD, is_simple=sqlite3.is_simple),
     "gdb": Dialect(load=gdb.LOAD, is_simple=gdb.is_simple),
