@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -94,6 +95,23 @@ def test_equal_lines_end_nothing(shared: Agent) -> None:
     same = "same\n" * 8
     _exactly(k, "equal", "yes same | head -8; sleep 1; echo END", f"{same}END\n")
     _exactly(k, "equal", "echo next", "next\n")
+
+
+def test_a_large_output_is_in_a_file(shared: Agent) -> None:
+    """
+    Its beginning and end are in the answer, all of it in a file, however often that is asked for.
+    """
+    k = K(shared)
+    k.new("large")
+    cell = shared.ask("run", id="large", code="seq 1 50000")
+    again = [shared.ask("peek", id="large", spill=True)["path"] for _ in range(20)]
+
+    whole = "\n".join(str(number) for number in range(1, 50_001))
+    assert (cell["truncated"], cell["size"], set(again)) == (True, len(whole), {cell["path"]})
+    assert cell["output"].startswith("1\n2\n")
+    assert cell["output"].endswith("\n50000")
+    assert Path(cell["path"]).read_text() == whole
+    assert Path(cell["path"]).stat().st_mode & 0o777 == 0o600
 
 
 def _cells(agent: Agent, name: str) -> list[str]:

@@ -180,6 +180,8 @@ class Desk:
             return None
         finally:
             os.close(file)
+        if path in self._spills:  # asked for again: it is the newest now
+            self._spills.remove(path)
         self._spills.append(path)
         while len(self._spills) > _MOST_SPILLS:
             with contextlib.suppress(OSError):
