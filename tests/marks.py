@@ -132,6 +132,20 @@ class Marked:
         output = self._text[begun:place] + rest[max(0, begun - place) :]
         return output.decode(), mark.code
 
+    @property
+    def last_line(self) -> str:
+        """The last line that is on the screen: the prompt, when the program is at it."""
+        return self.screen.rstrip("\n").rpartition("\n")[2]
+
+    def nest(self, line: str, question: bytes) -> None:
+        """Start another shell, whose prompt is `in> `, and see it answer *question* with 2."""
+        self.ready()
+        self.type(line)
+        self.until("C")
+        self.until_text("in> ")
+        self.write(question + b"\r")
+        self.until_text("inner-2")
+
     def close(self) -> None:
         """End the program and let go of its terminal."""
         with contextlib.suppress(ProcessLookupError):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from bench import pouring
 from bench.contestant import Contestant, Poured
 from bench.ground import Ground, in_turn, say, try_peer
 from bench.series import Result, Series
+
+Pour = Callable[[str], Poured]
 
 
 def run(ground: Ground) -> list[Result]:
@@ -18,50 +21,41 @@ def run(ground: Ground) -> list[Result]:
         path = os.path.join(ground.place.path, f"{megabytes}.txt")
         pouring.write(path, megabytes)
         results += _rows(ground, path, megabytes, rounds)
-        results.append(_by_k(ground, path, megabytes, rounds))
         os.unlink(path)
     return results
 
 
 def _rows(ground: Ground, path: str, megabytes: int, rounds: int) -> list[Result]:
-    field = [ground.socket, *(peer for peer in ground.peers if peer.pour)]
-    poured: dict[str, list[Poured]] = {one.name: [] for one in field}
-    for number in range(rounds):
-        for one in in_turn(field, number):
-            say(f"{megabytes} MB through {one.name}")
-            brought = try_peer(one.name, partial(_pour, one, path))
-            if brought is not None:
-                poured[one.name].append(brought)
-    seen = [_seen(name, all_) for name, all_ in poured.items() if all_]
-    whole = [_whole(name, all_) for name, all_ in poured.items() if all_ and all_[0].whole]
+    """Show the file in a shell, then in a cell of `k`."""
+    field = [(one, one.pour) for one in (ground.socket, *ground.peers) if one.pour]
+    poured = _poured(field, path, f"{megabytes} MB", rounds)
+    seen = [_seen(name, all_) for name, all_ in poured.items()]
+    whole = [_whole(name, all_) for name, all_ in poured.items() if all_[0].whole]
+    cells = [(one, one.k_pour) for one in (ground.cli, *ground.peers) if one.k_pour]
+    by_k = [
+        _whole(name, all_)
+        for name, all_ in _poured(cells, path, f"{megabytes} MB by k", rounds).items()
+    ]
     return [
         Result(row=f"{megabytes} MB, end seen", unit="s", ours=seen[0], peers=seen[1:]),
         Result(row=f"{megabytes} MB, all in hand", unit="s", ours=whole[0], peers=whole[1:]),
+        Result(row=f"{megabytes} MB by k run", unit="s", ours=by_k[0], peers=by_k[1:]),
     ]
 
 
-def _by_k(ground: Ground, path: str, megabytes: int, rounds: int) -> Result:
-    """Show the file in a cell."""
-    field = [ground.cli, *(peer for peer in ground.peers if peer.k_pour)]
-    poured: dict[str, list[Poured]] = {one.name: [] for one in field}
+def _poured(
+    field: Sequence[tuple[Contestant, Pour]], path: str, what: str, rounds: int
+) -> dict[str, list[Poured]]:
+    """Let everybody show the file, in turns; who fails is left out."""
+    pours = {one.name: pour for one, pour in field}
+    poured: dict[str, list[Poured]] = {name: [] for name in pours}
     for number in range(rounds):
-        for one in in_turn(field, number):
-            say(f"{megabytes} MB by k through {one.name}")
-            brought = try_peer(one.name, partial(_k_pour, one, path))
+        for one in in_turn([one for one, _ in field], number):
+            say(f"{what} through {one.name}")
+            brought = try_peer(one.name, partial(pours[one.name], path))
             if brought is not None:
                 poured[one.name].append(brought)
-    whole = [_whole(name, all_) for name, all_ in poured.items() if all_]
-    return Result(row=f"{megabytes} MB by k run", unit="s", ours=whole[0], peers=whole[1:])
-
-
-def _k_pour(one: Contestant, path: str) -> Poured:
-    assert one.k_pour
-    return one.k_pour(path)
-
-
-def _pour(one: Contestant, path: str) -> Poured:
-    assert one.pour
-    return one.pour(path)
+    return {name: all_ for name, all_ in poured.items() if all_}
 
 
 def _seen(name: str, poured: list[Poured]) -> Series:

@@ -23,8 +23,6 @@ _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
 
 async def new(speaker: Speaker, words: list[str]) -> int:
     """Start a session and return when its prompt is ready."""
-    if not words:
-        return 1
     name, rest = checked(words[0]), words[1:]
     frame, shown = _frame([word for word in rest if _is_option(word)], speaker.cwd)
     if await _alive(speaker, name):

@@ -141,14 +141,8 @@ def test_a_nested_shell_has_no_marks_and_the_outer_comes_back(tmp_path: Path) ->
     Only the session's own shell is integrated.
     """
     with start(tmp_path) as shell:
-        shell.ready()
-        shell.type("PS1='in> ' bash --norc")
-        shell.until("C")
-        shell.until_text("in> ")
-        before = len(shell.marks)
-        shell.write(b"echo inner-$((1+1))\r")
-        shell.until_text("inner-2")
-        assert len(shell.marks) == before
+        shell.nest("PS1='in> ' bash --norc", b"echo inner-$((1+1))")
+        assert [mark.kind for mark, _, _ in shell.marks][-1] == "C"
 
         shell.write(b"exit 4\r")
         assert shell.until("D")[0].code == 4
@@ -183,7 +177,9 @@ def test_an_unfinished_command_asks_for_more(tmp_path: Path) -> None:
         shell.ready()
         shell.type("echo 'oops")
         shell.until("P")
-        shell.write(b"\x03")
+        # Not Ctrl-C: bash loses its prompt if that comes just before it reads.
+        shell.write(b"'\r")
+        shell.until("D")
         assert shell.command("echo after") == ("after\n", 0)
 
 

@@ -40,15 +40,7 @@ def kinds(shell: Marked) -> list[str]:
     return [name for before, name in zip(["", *names], names, strict=False) if name != before]
 
 
-def run_nested(shell: Marked, start_line: str) -> None:
-    """Start another shell, and see it answer."""
-    shell.ready()
-    shell.type(start_line)
-    shell.until("C")
-    shell.until_text("in> ")
-    shell.write(b"echo inner-(math 1+1)\r")
-    shell.until_text("inner-2")
-
+QUESTION = b"echo inner-(math 1+1)"
 
 COMMANDS = {
     "unfinished line": ("printf abc", "abc", 0),
@@ -299,7 +291,7 @@ def test_a_nested_shell_has_no_marks(tmp_path: Path) -> None:
     Nothing of ours is inherited, and the outer shell's marks go on when the inner one ends.
     """
     with start(tmp_path, NESTED) as shell:
-        run_nested(shell, "fish")
+        shell.nest("fish", QUESTION)
         assert kinds(shell) == ["D1", "B1", "C1"]
 
         shell.write(b"exit 6\r")
@@ -312,7 +304,7 @@ def test_exec_of_another_shell_breaks_nothing(tmp_path: Path) -> None:
     A shell that takes the place of ours works, without marks.
     """
     with start(tmp_path, NESTED) as shell:
-        run_nested(shell, "exec fish")
+        shell.nest("exec fish", QUESTION)
 
         assert kinds(shell) == ["D1", "B1", "C1"]
 

@@ -35,11 +35,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
         yield marked
 
 
-def prompt(marked: Marked) -> str:
-    """Return the last line that is on the screen."""
-    return marked.screen.rstrip("\n").rpartition("\n")[2]
-
-
 def load(marked: Marked, home: Path, code: str) -> tuple[str, int | None]:
     """Run code from a file, as the host does with what cannot be typed."""
     file = home / "a file"
@@ -160,7 +155,7 @@ def test_the_users_prompt_is_kept(tmp_path: Path, init: str) -> None:
         assert marked.command("output 1") == ("1", None)
         marked.ready()
 
-        assert prompt(marked).endswith("me>")
+        assert marked.last_line.endswith("me>")
         assert "apty" not in marked.transcript
 
 

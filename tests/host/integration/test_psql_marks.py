@@ -63,11 +63,6 @@ def shared(server: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ma
         yield marked
 
 
-def prompt(marked: Marked) -> str:
-    """Return the last line that is on the screen."""
-    return marked.screen.rstrip("\n").rpartition("\n")[2]
-
-
 def test_two_hundred_queries_are_exact(shared: Marked) -> None:
     """
     Each of many queries gives its own rows and nothing of its neighbours.
@@ -187,12 +182,12 @@ def test_the_users_psqlrc_is_kept(server: str, tmp_path: Path) -> None:
     with start(server, tmp_path, "-qAt") as marked:
         assert marked.command(r"\echo :a") == ("5\n", None)
         marked.ready()
-        assert prompt(marked) == "me postgres>"
+        assert marked.last_line == "me postgres>"
         marked.type("select")
         marked.until("P")
 
         assert "apty" not in marked.transcript
-        assert prompt(marked) == "more>"
+        assert marked.last_line == "more>"
 
 
 def test_the_psqlrc_of_this_version_is_preferred(server: str, tmp_path: Path) -> None:
@@ -222,7 +217,7 @@ def test_without_a_psqlrc_there_are_marks_too(
         assert marked.command(r"\echo :a") == (":a\n", None)
         assert marked.command("select 1;") == ("1\n", None)
         marked.ready()
-        assert prompt(marked) == ("mine>" if "-v" in options else "postgres=#")
+        assert marked.last_line == ("mine>" if "-v" in options else "postgres=#")
 
 
 def test_nothing_is_inherited(server: str, tmp_path: Path) -> None:

@@ -36,11 +36,6 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marked]:
         yield marked
 
 
-def prompt(marked: Marked) -> str:
-    """Return the last line that is on the screen."""
-    return marked.screen.rstrip("\n").rpartition("\n")[2]
-
-
 def test_two_hundred_queries_are_exact(shared: Marked) -> None:
     """
     Each of many queries gives its own rows and nothing of its neighbours.
@@ -143,7 +138,7 @@ def test_a_continuation_prompt_has_the_same_marks(shared: Marked) -> None:
     shared.type("select")
     shared.until("D")
     shared.ready()
-    while not prompt(shared).endswith("...>"):
+    while not shared.last_line.endswith("...>"):
         shared.read()
     shared.type("5;")
     shared.until("D")

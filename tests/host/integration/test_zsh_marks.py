@@ -31,15 +31,7 @@ def kinds(shell: Marked) -> list[str]:
     return [f"{mark.kind}{mark.number}" for mark, _, _ in shell.marks]
 
 
-def run_nested(shell: Marked, start_line: str) -> None:
-    """Start another shell, and see it answer."""
-    shell.ready()
-    shell.type(start_line)
-    shell.until("C")
-    shell.until_text("in> ")
-    shell.write(b"echo inner-$((1+1))\r")
-    shell.until_text("inner-2")
-
+QUESTION = b"echo inner-$((1+1))"
 
 COMMANDS = {
     "unfinished line": ("printf abc", "abc", 0),
@@ -297,7 +289,7 @@ def test_a_nested_shell_has_no_marks(tmp_path: Path) -> None:
     Nothing of ours is inherited, and the outer shell's marks go on when the inner one ends.
     """
     with start(tmp_path, "[[ $SHLVL == 1 ]] || PROMPT='in> '", env={"SHLVL": "0"}) as shell:
-        run_nested(shell, "zsh")
+        shell.nest("zsh", QUESTION)
         assert kinds(shell) == ["D1", "B1", "C1"]
 
         shell.write(b"exit 6\r")
@@ -310,7 +302,7 @@ def test_exec_of_another_shell_breaks_nothing(tmp_path: Path) -> None:
     A shell that takes the place of ours works, without marks.
     """
     with start(tmp_path, "[[ -z $again ]] || PROMPT='in> '; export again=1") as shell:
-        run_nested(shell, "exec zsh")
+        shell.nest("exec zsh", QUESTION)
 
         assert kinds(shell) == ["D1", "B1", "C1"]
 
