@@ -21,6 +21,7 @@ from agent_pty.daemon.keeping import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.registry import Registry
 from agent_pty.daemon.speech import Ops, Talk, talk
+from agent_pty.daemon.whole import Whole
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending
@@ -50,6 +51,7 @@ class Daemon:
         self._registry = Registry(layout, self._keeping, self._pool)
         self._custody = Custody(layout, self._keeping, self._pool, self._registry)
         self._ledger = Ledger(layout.key_ledger)
+        self._whole = Whole()
         # Who opens a stream, for the words that act in their name.
         self._speaking: ContextVar[Caller] = ContextVar("speaking")
         self._index = Index(layout.session_index)
@@ -129,7 +131,10 @@ class Daemon:
                 self._save_index()
             return answer
 
-        return await self._ledger.once(key, payload, act)
+        answering = self._ledger.once(key, payload, act)
+        # Half a `new` is a program that nobody can find.
+        whole = op.mutates and not op.waits
+        return await (self._whole.do(answering) if whole else answering)
 
     # -- ops: what `ops.context.Registry` promises
 

@@ -122,4 +122,4 @@ async def _ask(registry: Registry, name: str, **fields: Any) -> dict[str, Any]:
     return answer
 
 
-OP = Op(name="exec", answer="executed", request=Exec, where="daemon", handler=execute)
+OP = Op(name="exec", answer="executed", request=Exec, where="daemon", handler=execute, waits=True)

@@ -45,6 +45,8 @@ class Op:
     # Returns the result; of a stream, an async iterator of bytes.
     handler: Callable[[Any, Any], Any]
     stream: bool = False
+    # Waits for something outside: who leaves ends it. Any other change is carried out whole.
+    waits: bool = False
 
     @property
     def mutates(self) -> bool:
