@@ -13,8 +13,10 @@ from agent_pty import __version__
 from agent_pty.errors import AgentPtyError, UnknownCell, UnknownSession
 from agent_pty.words import km
 from agent_pty.words.help import KM_HELP
+from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.said import Said
 from agent_pty.words.speaker import Speaker
+from heard import ERR, OUT, Ear
 
 CELL, OTHER = "0123456789ab", "ba9876543210"
 TS = "2026-11-15T12:00:00.123456+00:00"
@@ -45,7 +47,7 @@ class FakeOps:
 
     def __init__(self, events: Iterable[Event], fact: Any, *, ends: bool) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.interrupted = asyncio.Event()
+        self.interrupted = Interrupt()
         self._events = events
         self._fact = fact
         self._ends = ends
@@ -97,24 +99,13 @@ def monitored(
 
     async def story() -> Heard:
         running = {"cell_id": CELL, "status": "fired", "at": TS, "for": None}
-        ops, said = FakeOps(events, fact or running, ends=ends), Said()
+        ops, ear = FakeOps(events, fact or running, ends=ends), Ear()
+        said = Said(ear.hear)
         speaker = Speaker(
             ops=ops, said=said, cwd="/", session=None, who="", interrupted=ops.interrupted
         )
-
-        async def talk() -> None:
-            await said.end(await km.speak(speaker, list(argv)))
-
-        async with asyncio.TaskGroup() as group:
-            group.create_task(talk())
-            frames = [frame async for frame in said.frames()]
-        heard = {kind: b"".join(one[5:] for one in frames if one[0] == kind) for kind in (1, 2, 3)}
-        return Heard(
-            out=heard[1].decode(),
-            err=heard[2].decode(),
-            status=int(heard[3]),
-            asked=ops.asked,
-        )
+        await said.end(await km.speak(speaker, list(argv)))
+        return Heard(out=ear.text(OUT), err=ear.text(ERR), status=ear.status, asked=ops.asked)
 
     return asyncio.run(story())
 

@@ -1,42 +1,26 @@
 import asyncio
 
 from agent_pty.words.said import Said
-
-OUT, ERR, EXIT = 1, 2, 3
-
-
-def parsed(stream: bytes) -> list[tuple[int, bytes]]:
-    """Take frames apart as `cli/k` does: a byte of kind, four of length, the payload."""
-    frames = []
-    while stream:
-        size = int.from_bytes(stream[1:5], "big")
-        frames.append((stream[0], stream[5 : 5 + size]))
-        stream = stream[5 + size :]
-    return frames
-
-
-async def heard(said: Said) -> list[tuple[int, bytes]]:
-    """Listen to the end."""
-    return parsed(b"".join([frame async for frame in said.frames()]))
+from heard import ERR, EXIT, OUT, Ear
 
 
 def test_what_is_said_comes_in_order_with_its_kind() -> None:
     """
     Output, lines, errors and last the exit status: nothing is added but line ends.
     """
+    ear = Ear()
 
-    async def story() -> list[tuple[int, bytes]]:
-        said = Said()
-        async with asyncio.TaskGroup() as group:
-            hearing = group.create_task(heard(said))
-            await said.out("no end")
-            await said.line("a line")
-            await said.err("a word of warning")
-            await said.line("")
-            await said.end(124)
-        return hearing.result()
+    async def story() -> None:
+        said = Said(ear.hear)
+        await said.out("no end")
+        await said.line("a line")
+        await said.err("a word of warning")
+        await said.line("")
+        await said.end(124)
 
-    assert asyncio.run(story()) == [
+    asyncio.run(story())
+
+    assert ear.frames == [
         (OUT, b"no end"),
         (OUT, b"a line\n"),
         (ERR, b"a word of warning\n"),
@@ -49,73 +33,71 @@ def test_text_is_utf_8_whatever_it_holds() -> None:
     """
     Letters of any kind pass as they are; what has no encoding is replaced, not refused.
     """
+    ear = Ear()
 
-    async def story() -> list[tuple[int, bytes]]:
-        said = Said()
+    async def story() -> None:
+        said = Said(ear.hear)
         await said.out("é漢𝄞")
         await said.out("a\udc80b")
-        await said.end(0)
-        return await heard(said)
 
-    assert asyncio.run(story())[:2] == [(OUT, "é漢𝄞".encode()), (OUT, b"a?b")]
+    asyncio.run(story())
+
+    assert ear.frames == [(OUT, "é漢𝄞".encode()), (OUT, b"a?b")]
 
 
 def test_nothing_said_is_no_frame() -> None:
     """
     An empty text takes no place between the others.
     """
+    ear = Ear()
 
-    async def story() -> list[tuple[int, bytes]]:
-        said = Said()
-        await said.out("")
-        await said.end(0)
-        return await heard(said)
+    asyncio.run(Said(ear.hear).out(""))
 
-    assert asyncio.run(story()) == [(EXIT, b"0")]
+    assert ear.frames == []
 
 
 def test_a_large_text_comes_in_parts() -> None:
     """
     No frame is larger than a client must hold; the parts are the text, even cut in a character.
     """
-    text = "é" * 400_000
+    text, ear = "é" * 400_000, Ear()
 
-    async def story() -> list[tuple[int, bytes]]:
-        said = Said()
-        async with asyncio.TaskGroup() as group:
-            hearing = group.create_task(heard(said))
-            await said.line(text)
-            await said.end(0)
-        return hearing.result()
+    asyncio.run(Said(ear.hear).line(text))
 
-    *parts, _ = asyncio.run(story())
-
-    assert len(parts) > 1
-    assert all(kind == OUT and len(payload) <= 256 * 1024 for kind, payload in parts)
-    assert b"".join(payload for _, payload in parts).decode() == text + "\n"
+    assert len(ear.frames) > 1
+    assert all(kind == OUT and len(payload) <= 256 * 1024 for kind, payload in ear.frames)
+    assert ear.text(OUT) == text + "\n"
 
 
 def test_who_is_not_listened_to_waits() -> None:
     """
-    Only a little is said ahead: an output of any size never fills the memory.
+    Nothing is said ahead: an output of any size never fills the memory.
     """
     told: list[int] = []
-
-    async def talk(said: Said) -> None:
-        for number in range(100):
-            await said.line(str(number))
-            told.append(number)
-        await said.end(0)
+    ear = Ear()
 
     async def story() -> None:
-        said = Said()
-        async with asyncio.TaskGroup() as group:
-            group.create_task(talk(said))
-            frames = said.frames()
-            taken = 0
-            async for _ in frames:
-                taken += 1
-                assert len(told) <= taken + 5
-        assert (taken, len(told)) == (101, 100)
+        room = asyncio.Semaphore(3)
+
+        async def hear(data: bytes) -> None:
+            await room.acquire()
+            await ear.hear(data)
+
+        async def talk() -> None:
+            said = Said(hear)
+            for number in range(5):
+                await said.line(str(number))
+                told.append(number)
+
+        talking = asyncio.get_running_loop().create_task(talk())
+        await asyncio.wait({talking}, timeout=0)
+        while not room.locked():
+            await asyncio.wait({talking}, timeout=0)
+        assert told == [0, 1, 2]
+        room.release()
+        room.release()
+        await talking
 
     asyncio.run(story())
+
+    assert ear.text(OUT) == "0\n1\n2\n3\n4\n"

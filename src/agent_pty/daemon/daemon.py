@@ -20,14 +20,14 @@ from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeping import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.registry import Registry
-from agent_pty.daemon.speech import Ops, Talk, talk
+from agent_pty.daemon.speech import Ops, Talk
 from agent_pty.daemon.whole import Whole
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending
 from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
-from agent_pty.transports.caller import Caller, Streaming
+from agent_pty.transports.caller import Caller, Streaming, pouring
 
 _STOP_SECONDS = 10.0
 
@@ -105,18 +105,17 @@ class Daemon:
         stream = await self._registry.open_stream(head.id, payload, by)
         if not stream.opened:
             return stream.head
-        return Streaming(head=stream.head, chunks=stream.chunks(), give=stream.give)
+        return Streaming(head=stream.head, pour=pouring(stream.chunks()), give=stream.give)
 
     def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
         """Open a stream of the daemon's own."""
         if head.id is not None:
             self._registry.find(head.id)  # a stream that has begun can refuse nothing
         self._speaking.set(caller)
-        opened = op.handler(self, decode(op, payload))
+        opened, opening = op.handler(self, decode(op, payload)), success(op, None)
         if isinstance(opened, Talk):
-            opening, chunks = success(op, None), opened.chunks()
-            return Streaming(head=opening, chunks=chunks, give=opened.give, patient=True)
-        return Streaming(head=success(op, None), chunks=opened)
+            return Streaming(head=opening, pour=opened.pour, give=opened.give, patient=True)
+        return Streaming(head=opening, pour=pouring(opened))
 
     async def _answer(self, op: Op, payload: bytes) -> bytes:
         request = decode(op, payload)
@@ -187,7 +186,7 @@ class Daemon:
 
         ops = Ops(answer, lambda name: self._bus.watch(name, None, announce=True))
         who = f"{parent}@k:{caller.pid}"
-        return talk(ops, program=program, argv=argv, cwd=cwd, session=session, who=who)
+        return Talk(ops, program=program, argv=argv, cwd=cwd, session=session, who=who)
 
     async def _watched(self, on: bool) -> None:  # noqa: FBT001  a callback with one meaning
         await self._pool.watch(on=on)

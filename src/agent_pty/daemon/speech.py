@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -12,7 +11,8 @@ import msgspec
 
 from agent_pty.errors import AgentPtyError, from_wire
 from agent_pty.words import k, km
-from agent_pty.words.said import Said
+from agent_pty.words.interrupt import Interrupt
+from agent_pty.words.said import Hear, Said
 from agent_pty.words.speaker import Speaker
 
 Answer = Callable[[bytes], Awaitable[bytes]]
@@ -41,33 +41,27 @@ class Ops:
 
 
 class Talk:
-    """One command line: its frames, and the one thing its caller can say, to stop."""
+    """One command line, and the one thing its caller can say: to stop."""
 
-    def __init__(self, speaker: Speaker, program: str, argv: list[str]) -> None:
-        self._speaker = speaker
-        self._speak = km.speak if program == "km" else k.speak
+    def __init__(self, ops: Ops, *, program: str, argv: Sequence[str], **place: Any) -> None:
+        self._ops = ops
         self._program = program
-        self._argv = argv
+        self._argv = list(argv)
+        self._place = place
+        self._interrupted = Interrupt()
 
     def give(self, data: bytes) -> None:
         """Whatever the caller sends is Ctrl-C."""
         if data:
-            self._speaker.interrupted.set()
+            self._interrupted.set()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yield frames; leaving early ends what is being done."""
-        task = asyncio.get_running_loop().create_task(self._carry_out())
+    async def pour(self, hear: Hear) -> None:
+        """Carry it out and say everything; who is cancelled ends what is being done."""
+        said = Said(hear)
+        speaker = Speaker(ops=self._ops, said=said, interrupted=self._interrupted, **self._place)
+        speak = km.speak if self._program == "km" else k.speak
         try:
-            async for frame in self._speaker.said.frames():
-                yield frame
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _carry_out(self) -> None:
-        said = self._speaker.said
-        try:
-            status = await self._speak(self._speaker, self._argv)
+            status = await speak(speaker, self._argv)
         except AgentPtyError as error:
             await said.err(f"{self._program}: {error}")
             status = error.exit_status
@@ -76,11 +70,3 @@ class Talk:
             await said.err(f"{self._program}: internal error; the daemon's log has the traceback")
             status = 1
         await said.end(status)
-
-
-def talk(
-    ops: Ops, *, program: str, argv: Sequence[str], cwd: str, session: str | None, who: str
-) -> Talk:
-    """Begin to speak one command line."""
-    speaker = Speaker(ops=ops, said=Said(), cwd=cwd, session=session, who=who)
-    return Talk(speaker, program, list(argv))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,17 +20,33 @@ class Caller:
     pid: int | None
 
 
+# Takes bytes, and keeps who gives them waiting while the other end does not read.
+Hear = Callable[[bytes], Awaitable[None]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
-    """An answer that goes on: *head* is the envelope, then come *chunks*; *give* takes input.
+    """An answer that goes on: *head* is the envelope, *pour* gives what follows to who listens.
 
-    With *patient* the head may wait for the first chunk: one thing to read is faster than two.
+    It returns at the end, and cancelling it ends what it tells of; *give* takes input meanwhile.
+    With *patient* the head may wait for what comes first: one thing to read is faster than two.
     """
 
     head: bytes
-    chunks: AsyncIterator[bytes]
+    pour: Callable[[Hear], Awaitable[None]]
     patient: bool = False
     give: Callable[[bytes], None] = lambda _data: None
+
+
+def pouring(chunks: AsyncIterator[bytes]) -> Callable[[Hear], Awaitable[None]]:
+    """Return the `pour` of an iterator."""
+
+    async def pour(hear: Hear) -> None:
+        async with contextlib.aclosing(chunks) as source:  # type: ignore[type-var]
+            async for chunk in source:
+                await hear(chunk)
+
+    return pour
 
 
 # The one function behind every transport.

@@ -8,7 +8,6 @@ bounded, and who exceeds a bound is told and dropped.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
 from collections import deque
@@ -76,6 +75,8 @@ class UnixClient(asyncio.Protocol):
         self._room.set()
         self._finishing = False
         self._streaming: Streaming | None = None
+        self._unsent = bytearray()
+        self._soon = False  # it will be sent in the next turn of the loop
         self._fd = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -173,10 +174,9 @@ class UnixClient(asyncio.Protocol):
     async def _stream(self, answer: Streaming) -> None:
         """Give the connection to a stream: from now on it carries bytes, both ways, to its end."""
         self._streaming = answer
-        held = answer.head + b"\n"
+        self._unsent += answer.head + b"\n"
         if not answer.patient:
-            self._write(held)
-            held = b""
+            self._send_unsent()
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=_MOST_STREAMED)
         for line in self._waiting:  # typed right behind the request, and cut into lines
@@ -186,13 +186,31 @@ class UnixClient(asyncio.Protocol):
         self._waiting.clear()
         self._buffer.clear()
         try:
-            async with contextlib.aclosing(answer.chunks) as chunks:  # type: ignore[type-var]
-                async for chunk in chunks:
-                    self._write(held + chunk)
-                    held = b""
-                    await self._room.wait()
+            await answer.pour(self._hear)
         finally:
+            self._send_unsent()
             self._finish()
+
+    async def _hear(self, data: bytes) -> None:
+        """Send a piece of a stream; what is said in one breath goes together."""
+        if len(self._unsent) + len(data) > _MOST_STREAMED:
+            self._send_unsent()
+            self._write(data)
+        else:
+            self._unsent += data
+            self._send_soon()
+        await self._room.wait()
+
+    def _send_soon(self) -> None:
+        if not self._soon:
+            self._soon = True
+            asyncio.get_running_loop().call_soon(self._send_unsent)
+
+    def _send_unsent(self) -> None:
+        self._soon = False
+        if self._unsent:
+            unsent, self._unsent = self._unsent, bytearray()
+            self._write(unsent)
 
     def _resume_reading(self) -> None:
         paused = len(self._waiting) == _MOST_WAITING - 1
@@ -201,7 +219,7 @@ class UnixClient(asyncio.Protocol):
 
     # -- answers
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, data: bytes | bytearray) -> None:
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from agent_pty.errors import (
@@ -45,11 +44,11 @@ async def run(speaker: Speaker, words: list[str]) -> int:
 async def _interruptible(speaker: Speaker, session: str, code: str, limit: int) -> dict[str, Any]:
     """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
 
-    async def stop(_running: asyncio.Task[Any]) -> None:
+    async def stop() -> None:
         await speaker.ops.ask("interrupt", id=session)
 
     running = speaker.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
-    cell: dict[str, Any] = await speaker.unless_interrupted(running, stop)
+    cell: dict[str, Any] = await speaker.interrupted.guard(running, stop)
     return cell
 
 

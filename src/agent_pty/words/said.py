@@ -5,13 +5,13 @@ Each frame is one byte of kind, four of length and the payload; `cli/k` reads th
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
+
+# Takes a frame, and keeps who speaks waiting while nobody listens.
+Hear = Callable[[bytes], Awaitable[None]]
 
 _OUT, _ERR, _EXIT = 1, 2, 3
 _LARGEST = 256 * 1024
-# Who speaks faster than is listened to waits.
-_AHEAD = 4
 
 
 def _frame(kind: int, payload: bytes) -> bytes:
@@ -19,10 +19,10 @@ def _frame(kind: int, payload: bytes) -> bytes:
 
 
 class Said:
-    """Takes what is said and yields it as frames, never more than a little ahead."""
+    """Gives what is said to *hear*, as frames."""
 
-    def __init__(self) -> None:
-        self._frames: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
 
     async def out(self, text: str) -> None:
         """Say on standard output."""
@@ -38,15 +38,9 @@ class Said:
 
     async def end(self, status: int) -> None:
         """Say no more."""
-        await self._frames.put(_frame(_EXIT, str(status).encode()))
-        await self._frames.put(None)
+        await self._hear(_frame(_EXIT, str(status).encode()))
 
     async def _say(self, kind: int, text: str) -> None:
         data = text.encode(errors="replace")
         for start in range(0, len(data), _LARGEST):
-            await self._frames.put(_frame(kind, data[start : start + _LARGEST]))
-
-    async def frames(self) -> AsyncIterator[bytes]:
-        """Yield frames to the end."""
-        while (frame := await self._frames.get()) is not None:
-            yield frame
+            await self._hear(_frame(kind, data[start : start + _LARGEST]))

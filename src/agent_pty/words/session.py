@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 from collections.abc import AsyncIterator
@@ -218,10 +217,8 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
         "exec", argv=argv, repo=speaker.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
     )
     try:
-        done = await speaker.unless_interrupted(asking, _give_up)
-    except asyncio.CancelledError:
-        if not speaker.interrupted.is_set():
-            raise
+        done = await speaker.interrupted.guard(asking, _give_up)
+    except _GivenUp:
         return _INTERRUPTED
     except AgentPtyError as error:
         failed = {"status": "error", "output": str(error)}
@@ -230,8 +227,12 @@ async def execute(speaker: Speaker, words: list[str]) -> int:
     return await _say_executed(speaker, done, json="-j" in given.flags)
 
 
-async def _give_up(asking: asyncio.Task[Any]) -> None:
-    asking.cancel()
+class _GivenUp(Exception):
+    """The caller does not want to wait any longer; what was asked for ends with that."""
+
+
+async def _give_up() -> None:
+    raise _GivenUp
 
 
 async def _say_executed(speaker: Speaker, done: dict[str, Any], *, json: bool) -> int:

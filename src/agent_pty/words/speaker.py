@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from agent_pty.core import name as names
 from agent_pty.errors import BadRequest
+from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.said import Said
 
 
@@ -23,9 +23,6 @@ class Ops(Protocol):
         """Yield events; the first, `watching`, says that none is missed from now on."""
 
 
-T = TypeVar("T")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
     """The state of one call."""
@@ -35,7 +32,7 @@ class Speaker:
     cwd: str
     session: str | None  # K_SESSION
     who: str
-    interrupted: asyncio.Event = field(default_factory=asyncio.Event)
+    interrupted: Interrupt
 
     async def resolve(self, given: str | None) -> str | None:
         """Return the session meant: the one given, else K_SESSION, else the only one there is."""
@@ -44,23 +41,6 @@ class Speaker:
             return checked(name)
         living = [one["id"] for one in await self.ops.ask("list") if one["active"]]
         return living[0] if len(living) == 1 else None
-
-    async def unless_interrupted(self, work: Coroutine[Any, Any, T], stop: Stop) -> T:
-        """Return what *work* brings; if the caller presses Ctrl-C first, *stop* it and see."""
-        loop = asyncio.get_running_loop()
-        doing, pressed = loop.create_task(work), loop.create_task(self.interrupted.wait())
-        try:
-            await asyncio.wait({doing, pressed}, return_when=asyncio.FIRST_COMPLETED)
-            if not doing.done():
-                await stop(doing)
-            return await doing
-        finally:
-            doing.cancel()
-            pressed.cancel()
-            await asyncio.gather(doing, pressed, return_exceptions=True)
-
-
-Stop = Callable[[asyncio.Task[Any]], Awaitable[None]]
 
 
 class Refusal(Exception):
