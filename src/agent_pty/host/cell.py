@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from agent_pty.host.reading import whole_characters
 from agent_pty.host.stream import Marked
+from agent_pty.host.tty import Modes
 from agent_pty.ops.cell_model import Frame, OutputPage, Status
 from agent_pty.store.textlog import TextLog
 
@@ -116,6 +117,7 @@ class Cell:
     lines: list[str] = field(default_factory=list)
     echoed: bool = True
     line_mode: bool = False  # the kernel edits the line, and echoes what is typed at once
+    modes: Modes | None = None  # how the terminal was set before
     output_from: int | None = None  # the place of the mark that output begins
     drawn: int = 0  # how much was drawn all over the screen until then
     prompt: str = ""  # what stood on the line before the code

@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
-import signal
 import time
 from collections.abc import Awaitable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-from agent_pty.core.chord import chord
 from agent_pty.core.ladder import Verdict
-from agent_pty.core.leave import how_to_leave, leaving_keys
+from agent_pty.core.leave import how_to_leave
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import tty
@@ -25,22 +23,13 @@ from agent_pty.host.probe import Probe
 from agent_pty.host.results import Results, event_of
 from agent_pty.host.seat import Look, Sitter
 from agent_pty.host.sheet import Sheet
+from agent_pty.host.stop import CTRL_C, Stopper
 from agent_pty.host.stream import Marked
 from agent_pty.host.terminal import Terminal
 from agent_pty.host.typist import Typist
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
-_CTRL_C = b"\x03"
-# What is tried to stop a program, and how long it gets after each. Who leaves by its own keys
-# leaves the terminal as it was; zsh would keep what a killed editor has set.
-_STRIKES: tuple[tuple[Literal["ctrl-c", "leave"] | signal.Signals, float], ...] = (
-    ("ctrl-c", 0.6),
-    ("leave", 0.6),
-    ("ctrl-c", 0.6),
-    (signal.SIGTERM, 1.0),
-    (signal.SIGKILL, 1.0),
-)
 # A question is one when it stood still for this many looks: programs draw, then read.
 _SURE = 4
 # Integrated programs say themselves when they are ready; if they do not by then, looks decide.
@@ -67,6 +56,7 @@ class Cells:
         self._sheet: Sheet | None = None
         self._end: Frame | None = None
         self._probe = Probe(self._look)
+        self._stopper = Stopper(terminal, front, self._probe.soon)
         self._born = time.monotonic()
         self._before: Sitter | None = None
         self._verdict: Verdict | None = None
@@ -74,7 +64,6 @@ class Cells:
         self._readers = 0
         self._gone: Ending | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._modes: tty.Modes | None = None
         self._typing = False  # it is the code of a cell that is being typed
 
     # -- beginning
@@ -136,7 +125,7 @@ class Cells:
 
     async def _type(self, cell: Cell, code: str) -> None:
         stream = self._terminal.stream
-        self._modes = tty.modes(self._terminal.master)
+        cell.modes = tty.modes(self._terminal.master)
         marked, look = self._front.ready == "marks", self._front.look_at_prompt()
         cell.prompt, cell.drawn = look.seat.line, look.drawn
         cell.number = self._front.number
@@ -270,7 +259,7 @@ class Cells:
     async def _give_up_line(self) -> None:
         """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
         for _ in range(_LINE_TRIES):
-            await self._terminal.hands.press(_CTRL_C)
+            await self._terminal.hands.press(CTRL_C)
             with contextlib.suppress(NotReady):
                 await self.ready(_LINE_SECONDS)
                 return
@@ -291,6 +280,8 @@ class Cells:
         if self._end is not None:
             self._end.close()
         self.active, self._sheet, self._end = None, None, None
+        if not self._readers:
+            self._probe.stop()
 
     def _expire(self, cell: Cell) -> None:
         if cell.result is None and not cell.timed_out:
@@ -315,19 +306,10 @@ class Cells:
         if cell is not None:
             cell.interrupted = True
         if cell is None or cell.typed < 0:
-            await self._terminal.hands.press(_CTRL_C)
+            await self._terminal.hands.press(CTRL_C)
             return None
-        for strike, patience in _STRIKES:
-            if not await self._strike(strike):
-                continue
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(patience):
-                    await cell.until(lambda: cell.result is not None)
-            if cell.result is None and strike == "ctrl-c":
-                self._finish_unmarked(cell)
-            if cell.result is not None:
-                self._repair(cell, killed=isinstance(strike, signal.Signals))
-                return cell
+        if await self._stopper.stop(cell, self._finish_unmarked):
+            return cell
         cell.interrupted = False
         raise InterruptFailed(
             f"cell {cell.id} does not stop: end the session with kill", cell_id=cell.id
@@ -340,30 +322,6 @@ class Cells:
             self._front.forget()
             self._front.accept()
             self._finish(cell, self._sheet.failed("interrupted"))
-
-    def _repair(self, cell: Cell, *, killed: bool) -> None:
-        """Undo what a program that was stopped did to the terminal; dash does not."""
-        if killed:
-            self._terminal.audience.output(self._terminal.stream.straighten())
-        if cell.line_mode and self._modes is not None and self._front.look().seat.own:
-            tty.restore(self._terminal.master, self._modes)
-
-    async def _strike(self, strike: Literal["ctrl-c", "leave"] | signal.Signals) -> bool:
-        """Try one thing; False if it does not apply."""
-        look, hands = self._front.look(), self._terminal.hands
-        keys = leaving_keys(look.name) if strike == "leave" and not look.seat.line_mode else []
-        # Signals are not for the session's own program: its end would be the session's.
-        if strike != "ctrl-c" and (look.seat.own or (strike == "leave" and not keys)):
-            return False
-        with contextlib.suppress(SessionEnded):
-            if isinstance(strike, signal.Signals):
-                self._terminal.signal(strike, everyone=False)
-            elif keys:
-                await hands.keys([chord(key) for key in keys], pause=0)
-            else:
-                await hands.press(_CTRL_C)
-        self._probe.soon()
-        return True
 
     def _abandon(self, cell: Cell) -> None:
         """Nobody waits for the cell any more: stop it, so that the session is free again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 import psutil
 
 from agent_pty.ops.model import Process
+
+_CHUNK = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,27 @@ def entry(pid: int) -> Entry | None:
     return next((found for found in _from_psutil() if found.pid == pid), None)
 
 
+def read(pid: int, what: str) -> bytes:
+    """Return one of a process's files; empty if it ended or is not ours to look into.
+
+    `open` would ask eight times for what three questions answer, and looks are frequent.
+    """
+    try:
+        file = os.open(f"/proc/{pid}/{what}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        data = os.read(file, _CHUNK)
+        while part := os.read(file, _CHUNK):
+            data += part
+    except OSError:
+        return b""
+    else:
+        return data
+    finally:
+        os.close(file)
+
+
 def described(found: Entry) -> Process:
     """Return a process with its command line, blanks collapsed."""
     return Process(pid=found.pid, ppid=found.ppid, stat=found.stat, command=_command(found.pid))
@@ -50,11 +74,7 @@ def described(found: Entry) -> Process:
 
 def environment(pid: int) -> set[bytes]:
     """Return the environment a process was started with; empty if that is not to be seen."""
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return set(file.read().split(b"\0"))
-    except OSError:
-        return set()
+    return {item for item in read(pid, "environ").split(b"\0") if item}
 
 
 def open_files(pid: int) -> set[str]:
@@ -104,10 +124,8 @@ def _from_proc() -> Iterator[Entry]:
 
 
 def _read_stat(pid: int) -> Entry | None:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except OSError:
+    stat = read(pid, "stat")
+    if not stat:
         return None
     # The command name is in parentheses and may itself contain blanks and parentheses.
     fields = stat[stat.rindex(b")") + 2 :].split()
@@ -149,12 +167,12 @@ def family(pid: int) -> list[Entry]:
 
 
 def _children(pid: int) -> list[int]:
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb") as file:
-            return [int(number) for number in file.read().split()]
-    except OSError:
-        return [e.pid for e in table().values() if e.ppid == pid] if _no_children_file() else []
+    listed = read(pid, f"task/{pid}/children")
+    if not listed and _no_children_file():
+        return [found.pid for found in table().values() if found.ppid == pid]
+    return [int(number) for number in listed.split()]
 
 
+@functools.cache
 def _no_children_file() -> bool:
     return not os.path.exists(f"/proc/self/task/{os.getpid()}/children")

@@ -129,18 +129,12 @@ def _at_terminal(pid: int, root: Root) -> bool:
 
 
 def _word(pid: int, what: str) -> str:
-    try:
-        with open(f"/proc/{pid}/{what}", encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:  # it ended, or is not ours to look into
-        return ""
+    return proc.read(pid, what).decode("ascii", "replace")
 
 
 def _naps(pid: int) -> int:
-    for line in _word(pid, "status").splitlines():
-        if line.startswith("voluntary_ctxt_switches:"):
-            return int(line.rpartition(":")[2])
-    return 0
+    _, _, found = proc.read(pid, "status").partition(b"\nvoluntary_ctxt_switches:")
+    return int(found.split(b"\n", 1)[0] or 0)
 
 
 def _name(pid: int | None) -> str:
