@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import Busy, SessionEnded
-from agent_pty.host.writer import Writer
+from agent_pty.host.writer import PATIENCE, Writer
 
 MUCH = bytes(range(1, 256)) * 1000
+
+
+async def write(writer: Writer, data: bytes, patience: float = PATIENCE) -> None:
+    """Write all of it, as a session does."""
+    await writer.finish(writer.begin(data), total=len(data), patience=patience)
 
 
 @dataclass
@@ -63,7 +68,7 @@ def test_every_byte_arrives(terminal: Terminal) -> None:
         writer = Writer(terminal.master)
         read_in_turns(terminal, taken)
 
-        await writer.write(MUCH)
+        await write(writer, MUCH)
 
     tell(story)
 
@@ -79,7 +84,7 @@ def test_a_program_that_does_not_read_is_not_waited_for_ever(terminal: Terminal)
         writer = Writer(terminal.master)
 
         with pytest.raises(Busy) as caught:
-            await writer.write(MUCH, patience=0.1)
+            await write(writer, MUCH, patience=0.1)
 
         typed = caught.value.details["typed"]
         assert caught.value.details == {"typed": typed, "total": len(MUCH)}
@@ -101,10 +106,10 @@ def test_a_writer_goes_on_after_a_program_that_did_not_read(terminal: Terminal) 
     async def story() -> None:
         writer = Writer(terminal.master)
         with pytest.raises(Busy):
-            await writer.write(MUCH, patience=0.05)
+            await write(writer, MUCH, patience=0.05)
         terminal.read_all()
 
-        await writer.write(b"next")
+        await write(writer, b"next")
 
         assert terminal.read_all() == b"next"
 
@@ -120,7 +125,7 @@ def test_nobody_else_is_held_up_meanwhile(terminal: Terminal) -> None:
         writer = Writer(terminal.master)
         taken = bytearray()
         async with asyncio.TaskGroup() as group:
-            writing = group.create_task(writer.write(MUCH))
+            writing = group.create_task(write(writer, MUCH))
             # A round trip through another thread: several turns of the loop.
             await asyncio.get_running_loop().run_in_executor(None, lambda: None)
             assert not writing.done()
@@ -140,7 +145,7 @@ def test_who_holds_the_turn_is_not_interrupted(terminal: Terminal) -> None:
 
     async def type_whole(writer: Writer, data: bytes) -> None:
         async with writer.turn:
-            await writer.write(data)
+            await write(writer, data)
 
     async def story() -> None:
         writer = Writer(terminal.master)
@@ -161,7 +166,7 @@ def test_the_end_of_the_program_ends_the_write(terminal: Terminal) -> None:
 
     async def story() -> None:
         writer = Writer(terminal.master)
-        writing = asyncio.get_running_loop().create_task(writer.write(MUCH))
+        writing = asyncio.get_running_loop().create_task(write(writer, MUCH))
         await asyncio.get_running_loop().run_in_executor(None, lambda: None)
 
         writer.close()
@@ -184,7 +189,7 @@ def test_nothing_is_typed_after_the_end(terminal: Terminal) -> None:
         writer.close()
 
         with pytest.raises(SessionEnded, match="nothing can be typed into it"):
-            await writer.write(b"late")
+            await write(writer, b"late")
         writer.answer(b"late")
 
         assert terminal.read_all() == b""
@@ -219,10 +224,10 @@ def test_a_cancelled_write_leaves_the_terminal_usable(terminal: Terminal) -> Non
         writer = Writer(terminal.master)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.05):
-                await writer.write(MUCH)
+                await write(writer, MUCH)
         terminal.read_all()
 
-        await writer.write(b"after")
+        await write(writer, b"after")
 
         assert terminal.read_all() == b"after"
 

@@ -72,9 +72,9 @@ class FrameReader:
         if len(self._buffer) < end:
             return None
         try:
-            frame = Frame(
-                kind=Kind(kind), number=number, body=bytes(self._buffer[HEADER.size : end])
-            )
+            with memoryview(self._buffer) as view:  # a slice would be one more copy
+                body = bytes(view[HEADER.size : end])
+            frame = Frame(kind=Kind(kind), number=number, body=body)
         except ValueError as error:
             raise Garbage(f"a frame of unknown kind {kind}") from error
         del self._buffer[:end]

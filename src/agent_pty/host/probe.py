@@ -21,6 +21,7 @@ class Probe:
         self._look = look
         self._timer: asyncio.TimerHandle | None = None
         self._pause = _FIRST
+        self._due = 0.0
 
     def soon(self) -> None:
         """Something happened: look when it has settled."""
@@ -39,9 +40,17 @@ class Probe:
             self._timer = None
 
     def _arm(self) -> None:
-        self.stop()
-        self._timer = asyncio.get_running_loop().call_later(self._pause, self._fire)
+        loop = asyncio.get_running_loop()
+        self._due = loop.time() + self._pause
+        # A timer that fires before then is left alone: in a flood each batch would make one anew.
+        if self._timer is None or self._timer.when() > self._due:
+            self.stop()
+            self._timer = loop.call_at(self._due, self._fire)
 
     def _fire(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._due:
+            self._timer = loop.call_at(self._due, self._fire)
+            return
         self._timer = None
         self._look()

@@ -187,20 +187,23 @@ class Session:
         if self.state is not State.RUNNING:
             raise self._ended("nothing can be typed into it")
         self.stream.note_input()
+        shown = typed if tty.echoes(self._master) else ()
+        self._cells.touched(entered=entered)
+        cursor = self.stream.cursor
+        # The program has work now; what follows we know of the moment before, until we read again.
+        rest = self._writer.begin(data)
         self._mark = Mark(
             place=self.stream.log.committed + len(self.stream.transcript.pending),
-            typed=typed if tty.echoes(self._master) else (),
+            typed=shown,
             entered=entered,
             marks_seen=self.stream.marks_seen,
             screen=self.stream.emulator.text().split("\n"),
         )
         self._waits.moved(self._mark)
-        self._cells.touched(entered=entered)
         self._last_input = time.monotonic()
-        cursor = self.stream.cursor
         by = dict(principal.acting.get())
         self.audience.emit("input", {"by": by, "bytes": len(data), "cursor": cursor})
-        await self._writer.write(data)
+        await self._writer.finish(rest, total=len(data))
         return cursor
 
     def _ended(self, consequence: str) -> SessionEnded:

@@ -25,20 +25,24 @@ class Writer:
         """Held by who types; two inputs never mix."""
         return self._turn
 
-    async def write(self, data: bytes, *, patience: float = PATIENCE) -> None:
-        """Write all of *data*, or say how much of it the program has taken."""
-        total = len(data)
+    def begin(self, data: bytes) -> bytes:
+        """Write what there is room for, at once; return the rest, for `finish`."""
+        return data[self._write(data) :]
+
+    async def finish(self, rest: bytes, *, total: int, patience: float = PATIENCE) -> None:
+        """Write the rest of an input of *total* bytes, or say how much the program has taken."""
+        if not rest:
+            return
         try:
             async with asyncio.timeout(patience):
-                while data:
-                    data = data[self._write(data) :]
-                    if data:
-                        await self._writable()
+                while rest:
+                    await self._writable()
+                    rest = self.begin(rest)
         except TimeoutError as error:
             raise Busy(
-                f"the program does not read: {total - len(data)} of {total} bytes were typed, "
+                f"the program does not read: {total - len(rest)} of {total} bytes were typed, "
                 "the rest was dropped",
-                typed=total - len(data),
+                typed=total - len(rest),
                 total=total,
             ) from error
 

@@ -15,8 +15,8 @@ import sys
 from agent_pty.core.layout import Layout
 from agent_pty.keeper import warm
 from agent_pty.keeper.keeper import Keeper
+from agent_pty.keeper.libc import adopt_orphans, keep_buffers, name_process
 from agent_pty.keeper.listen import listen
-from agent_pty.keeper.prctl import adopt_orphans, name_process
 
 
 def main() -> None:
@@ -41,6 +41,7 @@ def main() -> None:
     adopt_orphans()
     name_process("keeper")
     _raise_file_limit()
+    keep_buffers()
     warm.preload()
     if with_daemon:
         warm.fork(

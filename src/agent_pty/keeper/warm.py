@@ -15,7 +15,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from agent_pty.keeper.prctl import name_process
+from agent_pty.keeper.libc import name_process
 
 ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
 _CRASHED = 70

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from agent_pty.errors import (
@@ -216,11 +219,9 @@ async def _say_output(
         await speaker.said.line(jsoned({**facts, "output": cell["output"], **extras}))
         return
     await speaker.said.out(jsoned(facts)[:-1] + ', "output": "')
-    since, more = 0, True
-    while more:
-        page = await _page(speaker, session, cell, since)
-        await speaker.said.out(jsoned(page["text"])[1:-1])
-        since, more = page["next"], page["more"]
+    async with contextlib.aclosing(_pages(speaker, session, cell)) as pages:
+        async for text in pages:
+            await speaker.said.out(jsoned(text)[1:-1])
     await speaker.said.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
 
 
@@ -244,18 +245,27 @@ async def _say_text(speaker: Speaker, session: str, cell: dict[str, Any]) -> Non
     if not cell["truncated"]:
         await speaker.said.line(cell["output"])
         return
-    since, more = 0, True
-    while more:
-        page = await _page(speaker, session, cell, since)
-        await speaker.said.out(page["text"])
-        since, more = page["next"], page["more"]
+    async with contextlib.aclosing(_pages(speaker, session, cell)) as pages:
+        async for text in pages:
+            await speaker.said.out(text)
     await speaker.said.line("")
 
 
-async def _page(speaker: Speaker, session: str, cell: dict[str, Any], since: int) -> dict[str, Any]:
-    page: dict[str, Any] = await speaker.ops.ask(
-        "output", id=session, cell=cell["cell_id"], since=since
-    )
-    if page["lost"]:
-        await speaker.said.err(f"k: {page['lost']} bytes of the output are no longer kept")
-    return page
+async def _pages(speaker: Speaker, session: str, cell: dict[str, Any]) -> AsyncGenerator[str, None]:
+    """Yield the output, page by page; while one is said, the next is on its way."""
+
+    def fetch(since: int) -> asyncio.Task[dict[str, Any]]:
+        asking = speaker.ops.ask("output", id=session, cell=cell["cell_id"], since=since)
+        return asyncio.get_running_loop().create_task(asking)
+
+    coming: asyncio.Task[dict[str, Any]] | None = fetch(0)
+    try:
+        while coming is not None:
+            page = await coming
+            coming = fetch(page["next"]) if page["more"] else None
+            if page["lost"]:
+                await speaker.said.err(f"k: {page['lost']} bytes of the output are no longer kept")
+            yield page["text"]
+    finally:
+        if coming is not None:
+            coming.cancel()
