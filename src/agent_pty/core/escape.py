@@ -38,6 +38,7 @@ _UNFINISHED = re.compile(
 # has no effect whatever follows, and that the same bytes finish.
 _SHORT = {"csi": b"\x1b[<", "charset": b"\x1b ", "osc": b"\x1b]", "string": b"\x1bX"}
 
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 _C1 = re.compile(rb"\xc2[\x80-\x9f]")
 _LINE_ENDS = bytes.maketrans(b"\v\f", b"\n\n")
 _CONTROLS = bytes(byte for byte in (*range(0x20), 0x7F) if byte not in b"\b\t\n\v\f\r\x1b")
@@ -60,7 +61,7 @@ class EscapeFilter(Struct, array_like=True):
             text = _without_noise(text)
         if b"\xc2" in text:
             text = _C1.sub(b"", text)
-        if text.count(b"\r") == text.count(b"\r\n"):  # none stands alone
+        if _LONE_RETURN.search(text) is None:
             return text.translate(_LINE_ENDS, _CONTROLS + b"\r")
         return text.translate(_LINE_ENDS, _CONTROLS).replace(b"\r\n", b"\n")
 

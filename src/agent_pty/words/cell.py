@@ -263,6 +263,7 @@ async def _pages(speaker: Speaker, session: str, cell: dict[str, Any]) -> AsyncG
         while coming is not None:
             page = await coming
             coming = fetch(page["next"]) if page["more"] else None
+            await asyncio.sleep(0)  # so that it is asked for now, not when this one was said
             if page["lost"]:
                 await speaker.said.err(f"k: {page['lost']} bytes of the output are no longer kept")
             yield page["text"]
