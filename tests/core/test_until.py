@@ -9,6 +9,7 @@ from agent_pty.core.until import (
     Idle,
     Look,
     Machine,
+    News,
     Output,
     Prompt,
     Search,
@@ -19,7 +20,7 @@ from agent_pty.core.until import (
     literal,
     machine,
 )
-from agent_pty.errors import BadRequest
+from agent_pty.errors import BadRequest, UnknownCell
 
 
 @dataclass
@@ -60,9 +61,14 @@ def compiled(pattern: str) -> Search:
     return lambda text: f"<{pattern}>" if pattern in text else None
 
 
-def made(condition: str, *, since: float = 0.0) -> Machine:
+def unheard(cell_id: str) -> str | None:
+    """Know no cell."""
+    raise UnknownCell("unknown cell", cell_id=cell_id)
+
+
+def made(condition: str, *, since: float = 0.0, news: News = unheard) -> Machine:
     """Return the machine of a condition."""
-    return machine(condition, compiled=compiled, since=since)
+    return machine(condition, compiled=compiled, news=news, since=since)
 
 
 # -- text
@@ -238,6 +244,30 @@ def test_only_the_end_is_an_exit() -> None:
     assert leaving.feed(Ended(at=0.0, view=Expensive())) == "exit"
 
 
+# -- cells
+
+
+def test_a_cell_is_asked_about_whatever_happens() -> None:
+    """
+    It may end with output or without: each event asks, and what is told is what was found.
+    """
+    told: dict[str, str | None] = {"abc": None}
+    waiting = made("cell:abc", news=told.__getitem__)
+
+    assert waiting.feed(Start(at=0.0, view=Expensive())) is None
+    assert waiting.feed(Output(at=1.0, view=Expensive())) is None
+    told["abc"] = "done"
+    assert waiting.feed(Tick(at=2.0, view=Expensive())) == "done"
+
+
+def test_a_cell_that_nobody_knows_is_refused_at_once() -> None:
+    """
+    Waiting for it would be waiting for ever.
+    """
+    with pytest.raises(UnknownCell):
+        made("cell:abc")
+
+
 # -- the grammar
 
 
@@ -276,7 +306,7 @@ def test_a_literal_is_not_a_pattern() -> None:
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
-        ("", "empty condition: give text, regex:P, screen:P, prompt, idle:2s or exit"),
+        ("", "empty condition: give text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit"),
         ("regex:", "empty pattern in 'regex:'"),
         ("screen:", "empty pattern in 'screen:'"),
         ("idle:", 'invalid idle time ""'),

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from agent_pty.errors import AgentPtyError, SessionEnded, WaitTimeout
+from agent_pty.errors import AgentPtyError, SessionEnded, UnknownCell, WaitTimeout
 from user import Agent, eventually
 from wire import exchange, wire
 
@@ -722,3 +722,66 @@ def test_since_the_cursor_of_a_send_is_not_met_by_its_echo(shared: Agent) -> Non
     seen = wait(shared, "since-echo", "needle", "over-2", since=cursor)
 
     assert seen["matched"] == "over-2"
+
+
+# -- cells
+
+
+def fire(agent: Agent, name: str, code: str) -> str:
+    """Start a cell in a session and return its id."""
+    return str(agent.ask("fire", id=name, code=code)["cell_id"])
+
+
+def test_a_cell_can_be_waited_for(shared: Agent) -> None:
+    """
+    Its end wakes the wait, however it ends; the output of a cell before it does not.
+    """
+    shared.new("cells")
+    first = fire(shared, "cells", "read go; echo gone")
+    assert wait(shared, "cells", f"cell:{first}")["match"] == "waiting"
+
+    shared.ask("send", id="cells", text="on")
+    assert wait(shared, "cells", f"cell:{first}")["match"] == "done"
+    assert wait(shared, "cells", f"cell:{first}")["match"] == "done"  # also when it is long over
+
+    second = fire(shared, "cells", "cat")
+    shared.ask("interrupt", id="cells")
+    seen = wait(shared, "cells", f"cell:{first}", fail_on=f"cell:{second}")
+    assert (seen["match"], seen["failed"]) == ("interrupted", True)
+
+
+def test_a_cell_that_was_collected_is_still_known(shared: Agent) -> None:
+    """
+    And one that never was is an error that names it.
+    """
+    shared.new("collected")
+    cell = fire(shared, "collected", "true")
+    assert wait(shared, "collected", f"cell:{cell}")["match"] == "done"
+    shared.ask("poll", id="collected", cell=cell)
+
+    assert wait(shared, "collected", f"cell:{cell}")["match"] == "done"
+    with pytest.raises(UnknownCell):
+        wait(shared, "collected", "cell:nobody")
+
+
+def test_a_cell_ends_with_its_program(shared: Agent) -> None:
+    """
+    Then the wait is answered too, not refused.
+    """
+    shared.new("leaves")
+    cell = fire(shared, "leaves", "read x; exit 3")
+    wait(shared, "leaves", f"cell:{cell}")
+    shared.ask("send", id="leaves", text="")
+
+    assert wait(shared, "leaves", f"cell:{cell}")["match"] == "exited"
+
+
+def test_a_wait_for_a_cell_that_runs_on_times_out(shared: Agent) -> None:
+    """
+    The message names the cell.
+    """
+    shared.new("endless")
+    cell = fire(shared, "endless", "sleep 1000")
+
+    with pytest.raises(WaitTimeout, match=cell):
+        wait(shared, "endless", f"cell:{cell}", timeout_ms=0)

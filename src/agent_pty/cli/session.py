@@ -256,7 +256,7 @@ COMMANDS: tuple[Command, ...] = (
                 action="append",
                 required=True,
                 metavar="COND",
-                help="text, regex:P, screen:P, prompt, idle:2s, exit; may be repeated",
+                help="text, regex:P, screen:P, prompt, idle:2s, cell:ID, exit; may be repeated",
             ),
             argument("--fail-on", action="append", default=[], metavar="COND", help="ends with 7"),
             argument(

@@ -1,9 +1,9 @@
 """Wait conditions. Pure: time is an argument, never a call.
 
-The grammar of the seed (literal text, `regex:P`, `prompt`, `idle:2s`, `exit`) and one of
-ours, `screen:P`, which looks only at the rendered screen. Each condition becomes a machine
-with one shape: `feed(event)` answers what it found or None, `deadline` is when it wants a
-`Tick`.
+The grammar of the seed (literal text, `regex:P`, `prompt`, `idle:2s`, `exit`) and two of
+ours: `screen:P`, which looks only at the rendered screen, and `cell:ID`. Each condition
+becomes a machine with one shape: `feed(event)` answers what it found or None, `deadline` is
+when it wants a `Tick`.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 
 # Answers where the pattern was found: the matching text, or None.
 Search = Callable[[str], str | None]
+# Answers how a cell ended, or that it waits for a person; None while it runs.
+News = Callable[[str], str | None]
 
 
 class View(Protocol):
@@ -170,12 +172,30 @@ class Exit:
         return "exit" if isinstance(event, Ended) else None
 
 
+class CellNews:
+    """Met when there is something to tell of a cell."""
+
+    deadline = None
+
+    def __init__(self, cell_id: str, news: News) -> None:
+        self._cell = cell_id
+        self._news = news
+        news(cell_id)  # one that nobody knows is an error now, not a wait for ever
+
+    def feed(self, event: Event) -> str | None:
+        """Ask at every turn: whatever happened may have ended it."""
+        del event
+        return self._news(self._cell)
+
+
 def literal(needle: str) -> Search:
     """Search for plain text."""
     return lambda text: needle if needle in text else None
 
 
-def machine(condition: str, *, compiled: Callable[[str], Search], since: float) -> Machine:
+def machine(
+    condition: str, *, compiled: Callable[[str], Search], news: News, since: float
+) -> Machine:
     """Return the machine for one condition; *since* is the time of the last input or output."""
     if len(condition) > _LONGEST_PATTERN:
         raise BadRequest(f"a condition of {len(condition)} characters; at most {_LONGEST_PATTERN}")
@@ -190,8 +210,12 @@ def machine(condition: str, *, compiled: Callable[[str], Search], since: float) 
         if not rest:
             raise BadRequest(f"empty pattern in {condition!r}")
         return Text(compiled(rest), screen_only=kind == "screen")
+    if kind == "cell" and colon:
+        return CellNews(rest, news)
     if not condition:
-        raise BadRequest("empty condition: give text, regex:P, screen:P, prompt, idle:2s or exit")
+        raise BadRequest(
+            "empty condition: give text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit"
+        )
     return Text(literal(condition))
 
 
@@ -202,6 +226,8 @@ def debug_form(condition: str) -> str:
         return condition.capitalize()
     if kind == "idle" and colon:
         return f"Idle {{ quiet_for: {rest} }}"
+    if kind == "cell" and colon:
+        return f"Cell {{ id: {rest} }}"
     pattern = rest if kind in ("regex", "screen") and colon else _SPECIAL.sub(r"\\\g<0>", condition)
     quoted = pattern.replace("\\", "\\\\").replace('"', '\\"')
     return f'Regex {{ pattern: "{quoted}" }}'

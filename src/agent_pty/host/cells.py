@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -45,7 +45,14 @@ class Cells:
     """Runs code in the program of one terminal; *frame* is how ends are told if nobody says."""
 
     def __init__(
-        self, terminal: Terminal, front: Front, typist: Typist, results: Results, *, frame: str
+        self,
+        terminal: Terminal,
+        front: Front,
+        typist: Typist,
+        results: Results,
+        *,
+        frame: str,
+        stir: Callable[[], None],
     ) -> None:
         self.results = results
         self.active: Cell | None = None
@@ -53,6 +60,7 @@ class Cells:
         self._front = front
         self._typist = typist
         self._frame = frame
+        self._stir = stir
         self._sheet: Sheet | None = None
         self._end: Frame | None = None
         self._probe = Probe(self._look)
@@ -348,6 +356,7 @@ class Cells:
         cursor = self._terminal.stream.cursor
         told = {"cell_id": cell.id, "status": status, "cursor": cursor, **facts}
         self._terminal.audience.emit("cell", told)
+        self._stir()
 
     def close(self) -> None:
         """Stop looking."""

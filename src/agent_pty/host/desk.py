@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections import deque
+from collections.abc import Callable
 
 import msgspec
 
@@ -24,6 +25,8 @@ from agent_pty.store.atomic import write_all
 
 _PAGE = 1024 * 1024
 _NOTHING = Output(start=0, end=0)
+# Nothing to tell yet: it runs, if perhaps longer than it should.
+_UNDECIDED = ("fired", Status.RUNNING, Status.TIMEOUT)
 _HISTORY_BYTES = 1024 * 1024
 # Files with large outputs; the oldest goes first.
 _MOST_SPILLS = 16
@@ -89,6 +92,11 @@ class Desk:
             status, waits = active.status, active.waiting_for
             return msgspec.structs.replace(found, status=status, waiting_for=waits)
         return found
+
+    def news(self, cell_id: str) -> str | None:
+        """Return how a cell ended, or that it waits for a person; None while it runs."""
+        status = self.fact(cell_id).status
+        return None if status in _UNDECIDED else str(status)
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
@@ -190,10 +198,11 @@ class Desk:
 
 
 def desk_of(
-    terminal: Terminal, front: Front, directory: str, frame: str | None
+    terminal: Terminal, front: Front, frame: str | None, stir: Callable[[], None]
 ) -> tuple[Desk, Cells]:
-    """Set up the cells of a session."""
+    """Set up the cells of a session; *stir* is called when something became of one."""
+    directory = terminal.stream.directory
     typist = Typist(terminal.hands, program=front.program, directory=directory)
     results = Results(directory, terminal.stream)
-    cells = Cells(terminal, front, typist, results, frame=frame or "ladder")
+    cells = Cells(terminal, front, typist, results, frame=frame or "ladder", stir=stir)
     return Desk(cells, terminal, directory), cells

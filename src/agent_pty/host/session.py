@@ -65,7 +65,7 @@ class Session:
         self._master = master
         self._writer = Writer(master)
         self._replies = Replies(self._writer)
-        self._waits = Waits(stream)
+        self._waits = Waits(stream, lambda cell: self.desk.news(cell))  # noqa: PLW0108  not yet there
         self.audience = Audience(stream)
         self._eyes = Eyes(stream.emulator, self.audience.notices)
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
@@ -75,7 +75,7 @@ class Session:
             glance=lambda: seat.glance(master, root, stream),
             last=stream.last_mark,
         )
-        self.desk, self._cells = desk_of(self, self._front, stream.directory, spec.frame)
+        self.desk, self._cells = desk_of(self, self._front, spec.frame, self._waits.stir)
         self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
@@ -87,9 +87,8 @@ class Session:
         self._replies.give(owed, hold=False)
         self.stream.acknowledge()
         self._cells.resume()
-        self._cells.output(
-            self.stream.take_marks()
-        )  # those that the host before us may have missed
+        # Those that the host before us may have missed.
+        self._cells.output(self.stream.take_marks())
         self._watch = EndWatch(self.root.pid, self.root.birth, self._program_gone)
         asyncio.get_running_loop().add_reader(self._master, self._readable)
 
@@ -116,8 +115,8 @@ class Session:
         """Give up reading this terminal; what was understood so far can still be read."""
         self.diagnosis = f"its output could not be understood: {type(error).__name__}: {error}"
         asyncio.get_running_loop().remove_reader(self._master)
-        self._close_input(State.LOST)
         self._cells.ended(Ending())
+        self._close_input(State.LOST)
         self.audience.end("lost", {"diagnosis": self.diagnosis})
 
     def _take(self) -> bool:
@@ -165,8 +164,8 @@ class Session:
             if not self._take():
                 break
         self.ending = ending
+        self._cells.ended(ending)  # before the waits: some of them wait for a cell
         self._close_input(State.EXITED)
-        self._cells.ended(ending)
         self.audience.end("exited", {"exit_code": ending.code, "signal": ending.signal})
         self.stream.checkpoint()
 

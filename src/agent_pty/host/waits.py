@@ -7,7 +7,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from agent_pty.core.until import Ended, Event, Look, Machine, Output, Start, Tick, machine
+from agent_pty.core.until import (
+    Ended,
+    Event,
+    Look,
+    Machine,
+    News,
+    Output,
+    Start,
+    Tick,
+    machine,
+)
 from agent_pty.host.pattern import compiled
 from agent_pty.host.sight import OVERLAP, STEP, Mark, Sight, window
 from agent_pty.host.stream import Stream
@@ -41,10 +51,11 @@ class _Waiter:
 
 
 class Waits:
-    """All that is waited for in one session."""
+    """All that is waited for in one session; *news* tells of its cells."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: Stream, news: News) -> None:
         self._stream = stream
+        self._news = news
         self._waiters: set[_Waiter] = set()
         self._look: asyncio.TimerHandle | None = None
 
@@ -56,7 +67,7 @@ class Waits:
         waiter = _Waiter(
             mark=mark,
             machines=[
-                (text, failing, machine(text, compiled=compiled, since=since))
+                (text, failing, machine(text, compiled=compiled, news=self._news, since=since))
                 for text, failing in conditions
             ],
             answer=asyncio.get_running_loop().create_future(),
@@ -131,6 +142,10 @@ class Waits:
     def _look_now(self) -> None:
         self._look = None
         self._tell(lambda waiter: Look(at=time.monotonic(), view=self._sight(waiter)))
+
+    def stir(self) -> None:
+        """Something became of a cell, perhaps without any output."""
+        self._tell(lambda waiter: Tick(at=time.monotonic(), view=self._sight(waiter)))
 
     def ended(self) -> None:
         """Tell every waiter that the program is gone, after a look at what it drew last."""

@@ -19,7 +19,7 @@ _MOST_CONDITIONS = 32
 
 Conditions = Annotated[
     str | list[str],
-    Meta(description="text, regex:P, screen:P, prompt, idle:2s or exit; several: the first wins"),
+    Meta(description="text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit; the first wins"),
 ]
 Timeout = Annotated[
     int, Meta(ge=0, le=_WEEK_MS, description="give up after this many milliseconds; 0 tests once")
