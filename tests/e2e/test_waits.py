@@ -760,7 +760,7 @@ def test_a_cell_that_was_collected_is_still_known(shared: Agent) -> None:
     shared.ask("poll", id="collected", cell=cell)
 
     assert wait(shared, "collected", f"cell:{cell}")["match"] == "done"
-    with pytest.raises(UnknownCell):
+    with pytest.raises(UnknownCell, match="nobody"):
         wait(shared, "collected", "cell:nobody")
 
 

@@ -87,7 +87,7 @@ class Desk:
         """Return the last that is known of a cell, collected or not."""
         found, active = self._cells.results.fact(cell_id), self._cells.active
         if found is None:
-            raise UnknownCell("unknown cell", cell_id=cell_id)
+            raise UnknownCell(f"unknown cell {cell_id}", cell_id=cell_id)
         if active is not None and active.id == cell_id:
             status, waits = active.status, active.waiting_for
             return msgspec.structs.replace(found, status=status, waiting_for=waits)

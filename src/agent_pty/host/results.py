@@ -116,7 +116,7 @@ class Results:
     def find(self, cell_id: str) -> Cell:
         """Return a cell that waits to be collected."""
         if cell_id not in self._kept:
-            raise UnknownCell("unknown cell", cell_id=cell_id)
+            raise UnknownCell(f"unknown cell {cell_id}", cell_id=cell_id)
         return self._kept[cell_id]
 
     def readable(self, cell_id: str) -> Cell:
