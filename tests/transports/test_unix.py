@@ -14,7 +14,7 @@ import pytest
 
 from agent_pty.ops.op import LARGEST_REQUEST
 from agent_pty.transports import unix
-from agent_pty.transports.caller import Caller
+from agent_pty.transports.caller import Caller, Hear, Streaming
 from agent_pty.transports.unix import UnixServer
 
 SECONDS = 30
@@ -521,3 +521,98 @@ def test_closing_hangs_up_on_everybody() -> None:
         await running.echo.cancelled.wait()
 
     tell(story)
+
+
+# -- streams
+
+
+@asynccontextmanager
+async def streamed(
+    pour: Callable[[Hear], Coroutine[Any, Any, None]], *, patient: bool
+) -> AsyncIterator[Client]:
+    """Connect to a server whose only answer is this stream, and ask for it."""
+
+    async def handle(_payload: bytes, _caller: Caller) -> Streaming:
+        return Streaming(head=b"head", pour=pour, patient=patient)
+
+    async with service() as running:
+        running.server.handle = handle
+        client = await running.connect()
+        client.writer.write(b"speak\n")
+        yield client
+
+
+@pytest.mark.parametrize("patient", [True, False], ids=["patient", "at once"])
+def test_a_stream_arrives_whole_and_in_order(*, patient: bool) -> None:
+    """
+    Small pieces and large ones, said in one breath or in several: nothing overtakes anything.
+    """
+    pieces = [b"a", b"b" * 10, b"c" * 200_000, b"d", b"e" * 70_000, b"f" * 65_000, b"g"]
+
+    async def pour(hear: Hear) -> None:
+        for piece in pieces:
+            await hear(piece)
+            if piece == b"d":
+                await asyncio.wait({asyncio.get_running_loop().create_future()}, timeout=0)
+
+    async def story() -> bytes:
+        async with streamed(pour, patient=patient) as client:
+            return await client.reader.read()
+
+    assert asyncio.run(story()) == b"head\n" + b"".join(pieces)
+
+
+def test_what_was_said_does_not_wait_for_more() -> None:
+    """
+    A piece is sent though its speaker has not ended: who monitors is told now.
+    """
+
+    async def story() -> bytes:
+        heard = asyncio.Event()
+
+        async def pour(hear: Hear) -> None:
+            await hear(b"news\n")
+            await heard.wait()
+
+        async with streamed(pour, patient=True) as client:
+            head, news = await client.reader.readline(), await client.reader.readline()
+            heard.set()
+            return head + news + await client.reader.read()
+
+    assert asyncio.run(story()) == b"head\nnews\n"
+
+
+def test_who_is_not_read_stops_speaking() -> None:
+    """
+    A stream that nobody reads is held up; when its client leaves, it is ended.
+    """
+    said, most = 0, 1000
+
+    async def story() -> None:
+        held, ended = asyncio.Event(), asyncio.Event()
+
+        async def give(hear: Hear) -> None:
+            await hear(b"x" * 50_000)
+
+        async def pour(hear: Hear) -> None:
+            nonlocal said
+            try:
+                for said in range(most):  # noqa: B007  looked at in the end
+                    hearing = asyncio.get_running_loop().create_task(give(hear))
+                    await asyncio.wait({hearing}, timeout=0)
+                    if not hearing.done():
+                        held.set()
+                    await hearing
+            finally:
+                held.set()
+                ended.set()
+
+        async with streamed(pour, patient=True) as client:
+            client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            await held.wait()
+            client.writer.transport.abort()
+            await ended.wait()
+
+    asyncio.run(story())
+
+    assert said < most - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -43,12 +44,22 @@ class Ops:
 class Talk:
     """One command line, and the one thing its caller can say: to stop."""
 
-    def __init__(self, ops: Ops, *, program: str, argv: Sequence[str], **place: Any) -> None:
-        self._ops = ops
+    def __init__(
+        self,
+        ops: Ops,
+        *,
+        program: str,
+        argv: Sequence[str],
+        cwd: str,
+        session: str | None,
+        who: str,
+    ) -> None:
         self._program = program
         self._argv = list(argv)
-        self._place = place
         self._interrupted = Interrupt()
+        self._speaker = partial(
+            Speaker, ops=ops, cwd=cwd, session=session, who=who, interrupted=self._interrupted
+        )
 
     def give(self, data: bytes) -> None:
         """Whatever the caller sends is Ctrl-C."""
@@ -58,10 +69,9 @@ class Talk:
     async def pour(self, hear: Hear) -> None:
         """Carry it out and say everything; who is cancelled ends what is being done."""
         said = Said(hear)
-        speaker = Speaker(ops=self._ops, said=said, interrupted=self._interrupted, **self._place)
         speak = km.speak if self._program == "km" else k.speak
         try:
-            status = await speak(speaker, self._argv)
+            status = await speak(self._speaker(said=said), self._argv)
         except AgentPtyError as error:
             await said.err(f"{self._program}: {error}")
             status = error.exit_status
