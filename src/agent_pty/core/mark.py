@@ -75,6 +75,11 @@ class MarkScanner:
         return current
 
     @property
+    def within(self) -> bool:
+        """Whether a mark may have begun and not ended."""
+        return bool(self._begun)
+
+    @property
     def state(self) -> tuple[bytes, int]:
         """What `resume` needs to go on."""
         return self._begun, self._number

@@ -7,11 +7,7 @@ screen and the same text.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import itertools
-import os
-import termios
 import time
 from dataclasses import dataclass
 
@@ -21,6 +17,7 @@ from agent_pty.core.mark import Mark, MarkScanner, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
 from agent_pty.errors import Busy
+from agent_pty.host.drain import Preview, drain
 from agent_pty.store import atomic
 from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
 from agent_pty.store.textlog import Marks, TextLog
@@ -30,11 +27,6 @@ _MOST_READS = 16
 _LEAST_READS = 4
 # One batch keeps the neighbours waiting no longer than this, or the next one is smaller.
 _BATCH_SECONDS = 0.0025
-_LEAST_ROOM = 4096
-# What a terminal holds at most for who reads it.
-_KERNEL_HOLDS = 4095
-_AWAKE_SECONDS = 0.0001 if (os.cpu_count() or 1) > 1 else 0.0
-_NOTHING = bytes(4)
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 _VERSION = 2
 # Leave the alternate screen, scroll all rows, show the cursor, no mouse, plain keys and colours.
@@ -189,14 +181,16 @@ class Stream:
     def take(self, fd: int) -> Taken:
         """Read what the terminal has, a bounded batch, and understand it."""
         begun = time.monotonic()
-        room = self._ring.room()
-        count, still_open = _drain(fd, room, self._reads)
+        preview = Preview(self.emulator)
+        if self._scanner.within:
+            preview.end()
+        count, still_open = drain(fd, self._ring.room(), self._reads, preview.show)
         if not count:
             return Taken(count=0, open=still_open)
         start = self._ring.written
         self._ring.commit(count)
         data = self._ring.read(start, start + count)
-        replies = self._understand(data)
+        replies = self._understand(data, shown=preview.shown)
         if self._cursors_moved or self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
             self.checkpoint()
         self._pace(time.monotonic() - begun)
@@ -213,10 +207,12 @@ class Stream:
         """Note that the replies to all that was taken are on their way."""
         self._ring.acknowledge()
 
-    def _understand(self, data: bytes) -> bytes:
+    def _understand(self, data: bytes, *, shown: int = 0) -> bytes:
+        """Take in *data*, whose first *shown* bytes the emulator has seen."""
         replies = bytearray()
         for piece, mark in pieces(data, self._scanner.feed(data)):
-            self.emulator.feed(piece)
+            self.emulator.feed(memoryview(piece)[shown:])
+            shown = 0  # what was shown early has no mark in it, so it was all in the first piece
             replies += self.emulator.take_replies()
             line = self.log.committed
             self.log.append(self.transcript.feed(piece))
@@ -286,39 +282,6 @@ class Stream:
         self.log.close()
         self.emulator.close()
         self._ring.close()
-
-
-def _drain(fd: int, room: memoryview, reads: int) -> tuple[int, bool]:
-    """Read until the terminal is empty, the room full or the batch long enough."""
-    count = 0
-    for _ in range(reads):
-        try:
-            got = os.readv(fd, [room[count:]])
-        except BlockingIOError:
-            return count, True
-        except OSError:  # Linux reports the end of a pty as EIO, not as an empty read.
-            return count, False
-        if got == 0:
-            return count, False
-        count += got
-        if len(room) - count < _LEAST_ROOM:
-            break
-        if got >= _KERNEL_HOLDS:
-            _await_more(fd)
-    return count, True
-
-
-def _await_more(fd: int) -> None:
-    """Wait a moment, awake, for a worker of the kernel to fill the terminal's buffer again.
-
-    A read that comes too early sleeps until then, and to be woken takes longer than to wait: a
-    flood gets through a sixth faster. Only with a core to spare for the worker.
-    """
-    deadline = time.perf_counter() + _AWAKE_SECONDS
-    with contextlib.suppress(OSError):
-        while fcntl.ioctl(fd, termios.FIONREAD, _NOTHING) == _NOTHING:
-            if time.perf_counter() > deadline:
-                return
 
 
 def _chunks(start: int, borders: set[int], end: int) -> list[tuple[int, int]]:

@@ -71,8 +71,8 @@ class Ring:
 
     def commit(self, count: int) -> None:
         """Count *count* bytes that were written to `room`."""
+        self._clear(self.written + AHEAD, count)
         self.written += count
-        self._clear_ahead()
         self._store()
 
     def acknowledge(self) -> None:
@@ -105,12 +105,12 @@ class Ring:
         self._view.release()
         self._map.close()
 
-    def _clear_ahead(self) -> None:
-        start = self.written % SIZE
-        first = min(AHEAD, SIZE - start)
+    def _clear(self, place: int, count: int) -> None:
+        start = place % SIZE
+        first = min(count, SIZE - start)
         self._map[_START + start : _START + start + first] = _ZEROS[:first]
-        if first < AHEAD:
-            self._map[_START : _START + AHEAD - first] = _ZEROS[first:]
+        if first < count:
+            self._map[_START : _START + count - first] = _ZEROS[first:count]
 
     def _store(self) -> None:
         _HEADER.pack_into(
