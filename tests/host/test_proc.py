@@ -2,8 +2,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,52 @@ def test_the_environment_is_the_one_it_was_started_with() -> None:
     with idle(env={"MARK": "a b=c"}) as child:
         assert b"MARK=a b=c" in proc.environment(child)
         assert b"MARK=a b" not in proc.environment(child)
+
+
+def test_who_becomes_another_program_keeps_its_environment(tmp_path: Path) -> None:
+    """
+    In the middle of an exec there is none to be seen: then it is looked for again.
+    """
+    restless = tmp_path / "restless"
+    restless.write_text('#!/bin/sh\nexec "$0"\n')
+    restless.chmod(0o755)
+    with subprocess.Popen([restless], env={"WHO": "restless"}) as child:
+        seen = [b"WHO=restless" in proc.environment(child.pid) for _ in range(2000)]
+        child.kill()
+
+    assert all(seen[seen.index(True) :])
+
+
+@contextmanager
+def kernel_thread() -> Iterator[int]:
+    """Give the pid of a thread of the kernel."""
+    if proc.read(2, "comm") != b"kthreadd\n":
+        pytest.skip("a container shows no threads of the kernel")
+    yield 2
+
+
+@contextmanager
+def zombie() -> Iterator[int]:
+    """Give the pid of a process that has ended and was not counted."""
+    with subprocess.Popen(["true"]) as child:
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+        yield child.pid
+
+
+@pytest.mark.parametrize("nothing", [kernel_thread, zombie, partial(idle, env={})])
+def test_who_has_no_environment_is_not_waited_for(
+    nothing: Callable[[], AbstractContextManager[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    There is nothing to come: one look is enough.
+    """
+    looks = list[int]()
+    monkeypatch.setattr(os, "sched_yield", lambda: looks.append(1))
+
+    with nothing() as pid:
+        assert proc.environment(pid) == set()
+
+    assert looks == []
 
 
 def test_open_files_are_the_paths(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import os
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,11 @@ import psutil
 from agent_pty.ops.model import Process
 
 _CHUNK = 16 * 1024
+# Fields of /proc/PID/stat from the state on, which is number 3 in proc(5).
+_FLAGS = 6
+_ENVIRONMENT = slice(47, 49)  # where it begins and ends
+_OF_THE_KERNEL = 0x00200000  # PF_KTHREAD: a thread that never has one
+_LONGEST_EXEC = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +80,22 @@ def described(found: Entry) -> Process:
 
 def environment(pid: int) -> set[bytes]:
     """Return the environment a process was started with; empty if that is not to be seen."""
-    return {item for item in read(pid, "environ").split(b"\0") if item}
+    data = read(pid, "environ")
+    deadline = time.monotonic() + _LONGEST_EXEC
+    # A process that becomes another program has none for a moment.
+    while not data and _has_environment(pid) and time.monotonic() < deadline:
+        os.sched_yield()
+        data = read(pid, "environ")
+    return {item for item in data.split(b"\0") if item}
+
+
+def _has_environment(pid: int) -> bool:
+    """Whether there is one that we may read, now or as soon as it is another program."""
+    fields = _stat_fields(pid)
+    if not fields or fields[0] in (b"Z", b"X") or int(fields[_FLAGS]) & _OF_THE_KERNEL:
+        return False
+    begin, end = fields[_ENVIRONMENT]
+    return (end == b"0" or begin != end) and os.access(f"/proc/{pid}/environ", os.R_OK)
 
 
 def open_files(pid: int) -> set[str]:
@@ -123,12 +144,17 @@ def _from_proc() -> Iterator[Entry]:
             yield found
 
 
-def _read_stat(pid: int) -> Entry | None:
+def _stat_fields(pid: int) -> list[bytes]:
+    """Return what the kernel says of a process, from its state on; nothing if it is gone."""
     stat = read(pid, "stat")
-    if not stat:
-        return None
     # The command name is in parentheses and may itself contain blanks and parentheses.
-    fields = stat[stat.rindex(b")") + 2 :].split()
+    return stat[stat.rfind(b")") + 2 :].split() if stat else []
+
+
+def _read_stat(pid: int) -> Entry | None:
+    fields = _stat_fields(pid)
+    if not fields:
+        return None
     return Entry(
         pid=pid,
         ppid=int(fields[1]),
