@@ -1,8 +1,12 @@
+import fcntl
 import os
+import socket
+import struct
 import tempfile
+import termios
 import tty
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import example, given, settings
@@ -14,23 +18,40 @@ from agent_pty.host.stream import Stream
 
 NONCE = "5eed"
 HELD = 4095  # what the kernel hands over in one read
-WRITTEN_AT_ONCE = 10_000  # without being kept waiting for a reader
+ROOM = 1 << 16
 DONE = f"\x1b]133;D;0;apty={NONCE}\x07".encode()
 ASK = b"\x1b[6n"
 
 
+class Source:
+    """Gives what was written in pieces, as a terminal does, but whole and at once."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._theirs.setblocking(False)
+
+    @property
+    def fd(self) -> int:
+        """Where to read."""
+        return self._theirs.fileno()
+
+    def write(self, data: bytes, *, held: int = HELD) -> None:
+        """Have *data* ready, so much for each read."""
+        for start in range(0, len(data), held):
+            self._ours.send(data[start : start + held])
+
+    def close(self) -> None:
+        """End."""
+        self._ours.close()
+        self._theirs.close()
+
+
 @contextmanager
-def terminal() -> Iterator[tuple[int, int]]:
-    """Give the two ends of a terminal that changes nothing."""
-    master, slave = os.openpty()
-    tty.setraw(slave)
-    os.set_blocking(master, False)
-    os.set_blocking(slave, False)
-    try:
-        yield master, slave
-    finally:
-        os.close(master)
-        os.close(slave)
+def source() -> Iterator[Source]:
+    """Give a source."""
+    made = Source()
+    yield made
+    made.close()
 
 
 @contextmanager
@@ -42,60 +63,58 @@ def stream() -> Iterator[Stream]:
         made.close()
 
 
-def take(stream: Stream, data: bytes, master: int, slave: int, *, at_once: int) -> None:
-    """Let *stream* take *data*, written as fast as it can be, but no more than so much at once."""
-    while data:
-        with suppress(BlockingIOError):
-            data = data[os.write(slave, data[:at_once]) :]
-        while stream.take(master).count:
-            pass
-
-
-def drained(written: bytes, *, room: int, reads: int) -> tuple[bytes, list[bytes]]:
-    """Return what a program wrote, and what there was whenever more was expected."""
-    place, seen = memoryview(bytearray(room)), list[bytes]()
-    with terminal() as (master, slave):
-        os.write(slave, written)
-        count, still_open = drain(master, place, reads, lambda batch: seen.append(bytes(batch)))
-    assert still_open
-    return bytes(place[:count]), seen
-
-
-def test_a_flood_is_read_in_one_batch() -> None:
+def test_a_terminal_is_emptied() -> None:
     """
-    Each read brings what the kernel holds, and between two there is time for what was read.
+    What a program wrote is read, and what there is so far is shown while more is on its way.
     """
     written = bytes(range(32, 127)) * 100
+    place, count, seen = memoryview(bytearray(ROOM)), 0, list[bytes]()
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    os.set_blocking(master, False)
+    os.write(slave, written)
+    while struct.unpack("i", fcntl.ioctl(master, termios.FIONREAD, bytes(4))) != (HELD,):
+        pass  # a worker of the kernel moves it
 
-    got, seen = drained(written, room=1 << 16, reads=16)
+    while count < len(written):
+        got, still_open = drain(master, place[count:], 16, lambda batch: seen.append(bytes(batch)))
+        count += got
+        assert still_open
+    os.close(slave)
 
-    assert got == written
+    assert drain(master, place[count:], 16, lambda _: None) == (0, False)
+    assert place[:count] == written
+    assert seen[0] == written[:HELD]
+    os.close(master)
+
+
+def test_between_two_reads_there_is_time_for_what_was_read() -> None:
+    """
+    Whenever a read was full, more is on its way.
+    """
+    written = bytes(range(32, 127)) * 100
+    place, seen = memoryview(bytearray(ROOM)), list[bytes]()
+
+    with source() as one:
+        one.write(written)
+        got = drain(one.fd, place, 16, lambda batch: seen.append(bytes(batch)))
+
+    assert got == (len(written), True)
+    assert place[: len(written)] == written
     assert seen == [written[:HELD], written[: 2 * HELD]]
 
 
-@pytest.mark.parametrize(("room", "reads", "most"), [(1 << 16, 2, 2 * HELD), (9000, 16, 9000)])
+@pytest.mark.parametrize(("room", "reads", "most"), [(ROOM, 2, 2 * HELD), (9000, 16, 9000)])
 def test_a_batch_has_an_end(room: int, reads: int, most: int) -> None:
     """
     Neither more reads than allowed nor more bytes than there is room for.
     """
-    got, _ = drained(b"x" * WRITTEN_AT_ONCE, room=room, reads=reads)
+    with source() as one:
+        one.write(b"x" * 20_000)
+        count, still_open = drain(one.fd, memoryview(bytearray(room)), reads, lambda _: None)
 
-    assert HELD < len(got) <= most
-
-
-def test_the_end_of_a_terminal_is_told() -> None:
-    """
-    A terminal whose last program has gone is read to its end, and then closed.
-    """
-    master, slave = os.openpty()
-    os.set_blocking(master, False)
-    os.write(slave, b"last words")
-    os.close(slave)
-
-    count, still_open = drain(master, memoryview(bytearray(1 << 16)), 16, lambda _: None)
-
-    assert (count, still_open) == (10, False)
-    os.close(master)
+    assert HELD < count <= most
+    assert still_open
 
 
 def test_text_is_shown_early_and_nothing_behind_an_escape() -> None:
@@ -120,7 +139,7 @@ PIECES = st.lists(
             [DONE, DONE[:9], DONE[9:], ASK, b"\x1b]11;?", b"\x07", b"\x05", b"\x1b[1m"]
         ),
     ),
-    max_size=8,
+    max_size=4,
 )
 
 
@@ -132,9 +151,13 @@ def test_a_flood_means_what_its_bytes_mean(parts: list[bytes]) -> None:
     Screen, text and marks are those of the same bytes read little by little.
     """
     data = b"".join(parts)
-    with stream() as whole, stream() as slow, terminal() as (master, slave):
-        take(whole, data, master, slave, at_once=WRITTEN_AT_ONCE)
-        take(slow, data, master, slave, at_once=1000)
+    with stream() as whole, stream() as slow, source() as one:
+        one.write(data)
+        while whole.take(one.fd).count:
+            pass
+        for start in range(0, len(data), 1000):
+            one.write(data[start : start + 1000])
+            slow.take(one.fd)
 
         assert whole.emulator.snapshot() == slow.emulator.snapshot()
         assert whole.cursor == slow.cursor
@@ -155,21 +178,24 @@ def test_replies_belong_before_or_behind_a_mark(data: bytes, replies: bytes) -> 
     """
     What was asked before the end of a command is not answered to the shell, flood or not.
     """
-    with stream() as whole, terminal() as (master, slave):
-        os.write(slave, data)
+    with stream() as whole, source() as one:
+        one.write(data)
 
-        assert whole.take(master).replies == replies
+        assert whole.take(one.fd).replies == replies
 
 
 def test_a_mark_cut_in_two_is_followed_by_a_flood() -> None:
     """
     The text behind the mark is shown once.
     """
-    with stream() as whole, stream() as slow, terminal() as (master, slave):
-        for cut in (DONE[:9], DONE[9:] + b"0123456789\r\n" * 500):
-            os.write(slave, cut)
-            whole.take(master)
-            slow._understand(cut)
+    lines = b"0123456789\r\n" * 500
+    with stream() as whole, stream() as slow, source() as one:
+        one.write(DONE[:9])
+        whole.take(one.fd)
+        one.write(DONE[9:] + lines)
+        whole.take(one.fd)
+        one.write(DONE + lines, held=1000)
+        slow.take(one.fd)
 
         assert whole.emulator.snapshot() == slow.emulator.snapshot()
         assert whole.take_marks() == slow.take_marks() != []

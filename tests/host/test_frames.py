@@ -56,8 +56,11 @@ class Terminal:
         """Write as the program does; return the marks that came."""
         data = text.encode()
         for start in range(0, len(data), 2048):
-            os.write(self._slave, data[start : start + 2048])
-            self.stream.take(self._master)
+            part = data[start : start + 2048]
+            os.write(self._slave, part)
+            left = len(part) + part.count(b"\n")  # the terminal writes it as a line end
+            while left > 0:  # the kernel may give it in many small pieces
+                left -= self.stream.take(self._master).count
         return self.stream.take_marks()
 
     def types(
