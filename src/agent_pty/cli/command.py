@@ -106,10 +106,20 @@ def write(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """Of one width: to ask for the terminal's takes 5 ms, and argparse asks in every call."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=WIDTH)
+
+
 class HelpfulParser(argparse.ArgumentParser):
     """Fills in description and examples when, and only when, help is shown."""
 
     command: Command | None = None
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, formatter_class=_Formatter, allow_abbrev=False)
 
     def format_help(self) -> str:
         """Return the help page of one subcommand."""

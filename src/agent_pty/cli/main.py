@@ -110,7 +110,7 @@ def _named(words: Sequence[str]) -> Sequence[str]:
 
 def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """Build the parser for these commands; help texts are read only when shown."""
-    main_parser = _MainParser(prog="agent-pty", allow_abbrev=False)
+    main_parser = _MainParser("agent-pty")
     main_parser.add_argument("--socket", dest="global_socket", metavar="PATH")
     main_parser.add_argument("--version", action="version", version=f"agent-pty {__version__}")
     commands = main_parser.add_subparsers(
@@ -118,9 +118,7 @@ def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     )
     for name in names:
         command = COMMANDS[name]
-        one = commands.add_parser(
-            name, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
-        )
+        one = commands.add_parser(name)
         assert isinstance(one, HelpfulParser)  # noqa: S101  for the type checker
         one.command = command
         for wanted in command.arguments:
