@@ -122,7 +122,7 @@ def test_text_is_shown_early_and_nothing_behind_an_escape() -> None:
     What comes behind an escape waits, even if it is text.
     """
     emulator = Emulator(rows=3, cols=20)
-    preview = Preview(emulator)
+    preview = Preview(emulator, over=False)
 
     for batch in (b"one ", b"one two", b"one two \x1b[mthree", b"one two \x1b[mthree four"):
         preview.show(memoryview(batch))

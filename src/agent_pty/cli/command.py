@@ -8,6 +8,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from agent_pty.client.connection import Connection, connect
@@ -15,6 +16,8 @@ from agent_pty.core.layout import Layout, layout
 from agent_pty.store import home
 
 WIDTH = 78
+# argparse makes one at every argument, and to ask for the terminal's width takes it 5 ms.
+formatter = partial(argparse.RawDescriptionHelpFormatter, width=WIDTH)
 Run = Callable[["Invocation"], int]
 
 
@@ -106,20 +109,10 @@ def write(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """Of one width: to ask for the terminal's takes 5 ms, and argparse asks in every call."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=WIDTH)
-
-
 class HelpfulParser(argparse.ArgumentParser):
     """Fills in description and examples when, and only when, help is shown."""
 
     command: Command | None = None
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, formatter_class=_Formatter, allow_abbrev=False)
 
     def format_help(self) -> str:
         """Return the help page of one subcommand."""

@@ -16,7 +16,15 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_pty import __version__
-from agent_pty.cli.command import WIDTH, Command, HelpfulParser, Invocation, pretty, write
+from agent_pty.cli.command import (
+    WIDTH,
+    Command,
+    HelpfulParser,
+    Invocation,
+    formatter,
+    pretty,
+    write,
+)
 from agent_pty.errors import AgentPtyError
 
 # Which module has a command. A call imports that one and no other: agents start us at every step.
@@ -110,7 +118,7 @@ def _named(words: Sequence[str]) -> Sequence[str]:
 
 def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """Build the parser for these commands; help texts are read only when shown."""
-    main_parser = _MainParser("agent-pty")
+    main_parser = _MainParser(prog="agent-pty", formatter_class=formatter, allow_abbrev=False)
     main_parser.add_argument("--socket", dest="global_socket", metavar="PATH")
     main_parser.add_argument("--version", action="version", version=f"agent-pty {__version__}")
     commands = main_parser.add_subparsers(
@@ -118,7 +126,7 @@ def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     )
     for name in names:
         command = COMMANDS[name]
-        one = commands.add_parser(name)
+        one = commands.add_parser(name, formatter_class=formatter, allow_abbrev=False)
         assert isinstance(one, HelpfulParser)  # noqa: S101  for the type checker
         one.command = command
         for wanted in command.arguments:

@@ -65,22 +65,22 @@ def _await_more(fd: int) -> None:
 class Preview:
     """Shows an emulator the text a batch begins with, before the batch is complete.
 
-    Not what comes behind an escape: around a mark the order of things matters.
+    Not what comes behind an escape: around a mark the order of things matters. If one has begun in
+    the batch before, it is *over* from the start.
     """
 
-    def __init__(self, emulator: Emulator) -> None:
+    def __init__(self, emulator: Emulator, *, over: bool) -> None:
         self.shown = 0
         self._emulator = emulator
-        self._over = False
+        self._over = over
 
     def show(self, batch: memoryview) -> None:
         """Show what is new in *batch*."""
+        if self._over:
+            return
         new = bytes(batch[self.shown :])
-        self._over = self._over or b"\x1b" in new
-        if not self._over:
+        if b"\x1b" in new:
+            self._over = True
+        else:
             self._emulator.feed(new)
             self.shown = len(batch)
-
-    def end(self) -> None:
-        """Show no more."""
-        self._over = True

@@ -181,9 +181,7 @@ class Stream:
     def take(self, fd: int) -> Taken:
         """Read what the terminal has, a bounded batch, and understand it."""
         begun = time.monotonic()
-        preview = Preview(self.emulator)
-        if self._scanner.within:
-            preview.end()
+        preview = Preview(self.emulator, over=self._scanner.within)
         count, still_open = drain(fd, self._ring.room(), self._reads, preview.show)
         if not count:
             return Taken(count=0, open=still_open)
