@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -132,10 +133,13 @@ def test_the_environment_is_the_one_it_was_started_with() -> None:
         assert b"MARK=a b" not in proc.environment(child)
 
 
-def test_who_becomes_another_program_keeps_its_environment(tmp_path: Path) -> None:
+def test_who_becomes_another_program_keeps_its_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """
     In the middle of an exec there is none to be seen: then it is looked for again.
     """
+    monkeypatch.setattr(proc, "time", SimpleNamespace(monotonic=lambda: 0.0))  # never too late
     restless = tmp_path / "restless"
     restless.write_text('#!/bin/sh\nexec "$0"\n')
     restless.chmod(0o755)
@@ -144,6 +148,21 @@ def test_who_becomes_another_program_keeps_its_environment(tmp_path: Path) -> No
         child.kill()
 
     assert all(seen[seen.index(True) :])
+
+
+def test_an_exec_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    A process may be stopped in the middle of it: then nothing is to be seen.
+    """
+    clock = iter(range(1000))
+    monkeypatch.setattr(proc, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    read = proc.read
+    monkeypatch.setattr(
+        proc, "read", lambda pid, what: b"" if what == "environ" else read(pid, what)
+    )
+
+    assert proc.environment(os.getpid()) == set()
+    assert next(clock) < 10
 
 
 @contextmanager

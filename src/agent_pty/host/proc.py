@@ -19,7 +19,7 @@ _CHUNK = 16 * 1024
 _FLAGS = 6
 _ENVIRONMENT = slice(47, 49)  # where it begins and ends
 _OF_THE_KERNEL = 0x00200000  # PF_KTHREAD: a thread that never has one
-_LONGEST_EXEC = 0.02
+_LONGEST_EXEC = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
