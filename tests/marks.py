@@ -14,7 +14,7 @@ from typing import Self
 from agent_pty.core.mark import Kind, Mark, MarkScanner, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
-from agent_pty.host.integration import integrate
+from agent_pty.integration import integrate
 from agent_pty.keeper.program import Program, start
 
 NONCE = "5eed5eed5eed5eed"

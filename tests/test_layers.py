@@ -23,7 +23,7 @@ ROWS = (
     ("errors",),
     ("core",),
     ("ops",),
-    ("emulator", "store", "keeper", "client"),
+    ("emulator", "store", "process", "integration", "keeper", "client"),
     ("host", "transports", "words"),
     ("daemon",),
     ("cli",),

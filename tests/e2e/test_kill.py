@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import AgentPtyError
-from agent_pty.host import proc, tree
 from agent_pty.keeper.channel import Message
 from agent_pty.keeper.link import KeeperLink
+from agent_pty.process import table, tree
 from user import Agent, alive, ended, eventually, running, slay
 
 LONG = 60_000
@@ -223,7 +223,7 @@ def test_kil_08_a_later_process_with_the_same_pid_is_not_signalled(
     """
     A pid alone is nobody: when the birth differs, nothing is sent.
     """
-    now = proc.entry(stranger.pid)
+    now = table.entry(stranger.pid)
     assert now is not None
     earlier = dataclasses.replace(now, birth=now.birth - 1)
 
@@ -239,15 +239,15 @@ def test_kil_08_a_session_whose_pid_was_taken_has_no_members(
     """
     The leader is dead and another process has its pid, as pid, group and session: it is spared.
     """
-    now = proc.entry(stranger.pid)
+    now = table.entry(stranger.pid)
     assert now is not None
     root = tree.Root(
         pid=stranger.pid, birth=now.birth - 1, instance="gone", terminal=None, keeper=None
     )
 
-    felled = asyncio.run(tree.fell([root]))
+    killed = asyncio.run(tree.kill_trees([root]))
 
-    assert (felled.ended, felled.survivors) == ([], [])
+    assert (killed.ended, killed.survivors) == ([], [])
     assert stranger.poll() is None
 
 
@@ -352,7 +352,7 @@ def _holdings(agent: Agent) -> dict[str, int]:
     return {
         "descriptors": sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in ours),
         "zombies": sum(
-            entry.ppid in ours and not entry.alive for entry in proc.table().values()
+            entry.ppid in ours and not entry.alive for entry in table.snapshot().values()
         ),
         "directories": len(os.listdir(agent.layout.sessions)),
         "sessions": status["session_count"],
@@ -491,7 +491,7 @@ async def _spawn_behind_the_daemon(agent: Agent, script: str) -> int:
             "session": "unheard",
             "argv": ["bash", "-c", script],
             "cwd": "/tmp",
-            "env": {tree.MARK: "unheard"},
+            "env": {tree.INSTANCE_VARIABLE: "unheard"},
             "rows": 24,
             "cols": 80,
         }

@@ -16,9 +16,9 @@ from typing import Any
 from agent_pty.cli.check import Trouble
 from agent_pty.core.layout import Layout, layout
 from agent_pty.errors import AgentPtyError
-from agent_pty.host import proc
-from agent_pty.host.tree import MARK
 from agent_pty.keeper.link import KeeperLink
+from agent_pty.process import table
+from agent_pty.process.tree import INSTANCE_VARIABLE
 
 _PATIENCE = 5.0
 _SERVANTS = (" -m agent_pty.keeper ", " -m agent_pty.daemon ")
@@ -49,7 +49,7 @@ class Leftovers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    entry: proc.Entry
+    entry: table.Entry
     home: str | None
     instance: str | None
     command: str = ""
@@ -85,7 +85,7 @@ def _alive(lost: Iterable[_Seen]) -> list[Orphan]:
             instance=None if one.servant else one.instance,
         )
         for one in lost
-        if (now := proc.entry(one.entry.pid)) and now.alive and now.birth == one.entry.birth
+        if (now := table.entry(one.entry.pid)) and now.alive and now.birth == one.entry.birth
     ]
 
 
@@ -117,25 +117,25 @@ async def _keeper(where: Layout, status: dict[str, Any] | None) -> dict[str, Any
 def holder(lock: str) -> int | None:
     """Return a process that has this lock file open, None if that is not to be seen."""
     path = os.path.realpath(lock)
-    return next((pid for pid in proc.table() if path in proc.open_files(pid)), None)
+    return next((pid for pid in table.snapshot() if path in table.open_files(pid)), None)
 
 
 def _scan(where: Layout) -> list[_Seen]:
     """Return the processes of this home, all sessions' and ours."""
     home = os.path.realpath(where.home)
-    seen = [_look(entry) for entry in proc.table().values() if entry.alive]
+    seen = [_look(entry) for entry in table.snapshot().values() if entry.alive]
     # Somebody inside a session may point AGENT_PTY_HOME here; the session is not from here.
     foreign = {one.instance for one in seen if one.home != home}
     mine = [_read_command(one, home) for one in seen if one.home == home]
     return [one for one in mine if one.servant or (one.instance and one.instance not in foreign)]
 
 
-def _look(entry: proc.Entry) -> _Seen:
+def _look(entry: table.Entry) -> _Seen:
     if entry.pid == os.getpid():
         return _Seen(entry=entry, home=None, instance=None)
-    pairs = (item.partition(b"=") for item in proc.environment(entry.pid))
+    pairs = (item.partition(b"=") for item in table.environment(entry.pid))
     env = {os.fsdecode(name): os.fsdecode(value) for name, _, value in pairs}
-    return _Seen(entry=entry, home=_home(env), instance=env.get(MARK))
+    return _Seen(entry=entry, home=_home(env), instance=env.get(INSTANCE_VARIABLE))
 
 
 def _home(env: dict[str, str]) -> str | None:
@@ -146,7 +146,7 @@ def _home(env: dict[str, str]) -> str | None:
 
 
 def _read_command(one: _Seen, home: str) -> _Seen:
-    command = proc.described(one.entry).command
+    command = table.described(one.entry).command
     return _Seen(
         entry=one.entry,
         home=one.home,

@@ -66,7 +66,7 @@ class Meter:
 
 def _samples(pid: int) -> list[Sample]:
     # Imports psutil and msgspec, which only this command of all needs.
-    from agent_pty.host.proc import family  # noqa: PLC0415
+    from agent_pty.process.table import family  # noqa: PLC0415
 
     samples = (_sample(found.pid) for found in family(pid))
     return [sample for sample in samples if sample is not None]

@@ -238,7 +238,7 @@ class Daemon:
         self._pool.retire()
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
         # What had no host, or one that hung.
-        for survivor in await self._registry.fell():
+        for survivor in await self._registry.kill_trees():
             sys.stderr.write(f"daemon: could not end process {survivor}\n")
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):

@@ -12,9 +12,9 @@ from typing import Any
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
 from agent_pty.errors import Busy, DaemonError, SpawnFailed
-from agent_pty.host.end import EndWatch
 from agent_pty.keeper.channel import ChannelClosed, Message
 from agent_pty.keeper.link import KeeperError, KeeperLink
+from agent_pty.process.exit_watch import ExitWatch
 
 _START_SECONDS = 20.0
 _GONE_SECONDS = 1.0
@@ -118,7 +118,7 @@ class Keeping:
         """End the keeper, and return when its process has gone: the next one needs its lock."""
         self._stopping = True
         gone = asyncio.Event()
-        watch = EndWatch(self.pid or 0, None, gone.set)
+        watch = ExitWatch(self.pid or 0, None, gone.set)
         try:
             await self.ask({"do": "stop"})
             self._link.close()

@@ -28,9 +28,8 @@ from agent_pty.errors import (
     SessionExists,
     UnknownSession,
 )
-from agent_pty.host import tree
-from agent_pty.host.integration import integrate
-from agent_pty.host.integration.injected import Injected
+from agent_pty.integration import integrate
+from agent_pty.integration.injected import Injected
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import (
     Described,
@@ -42,6 +41,7 @@ from agent_pty.ops.model import (
     Spec,
     State,
 )
+from agent_pty.process import tree
 
 _EXITED_KEPT = 25
 _KILLED_REMEMBERED = 1000
@@ -142,7 +142,7 @@ class Registry:
 
     async def _start(self, spec: Spec, injected: Injected) -> Record:
         host = await self._host_for(spec)
-        marks = {"AGENT_PTY_SESSION": spec.name, tree.MARK: spec.instance}
+        marks = {"AGENT_PTY_SESSION": spec.name, tree.INSTANCE_VARIABLE: spec.instance}
         try:
             started = await self._keeping.spawn(
                 spec.instance,
@@ -178,7 +178,7 @@ class Registry:
         record.settled.set()
 
     async def _undo(self, record: Record, host: HostLink) -> None:
-        await tree.fell([self._root(record)])
+        await tree.kill_trees([self._root(record)])
         with contextlib.suppress(AgentPtyError):
             await host.control("forget", session=record.spec.instance)
         await self._release(record)
@@ -273,14 +273,14 @@ class Registry:
             return msgspec.convert(killed, Killed)
         except (HostLost, UnknownSession):
             # Without a host the tree can still be ended; only its exit code is not known.
-            felled = await tree.fell([self._root(record)])
+            killed = await tree.kill_trees([self._root(record)])
             return Killed(
-                ended=felled.ended, survivors=felled.survivors, exit_code=None, signal=None
+                ended=killed.ended, survivors=killed.survivors, exit_code=None, signal=None
             )
 
-    async def fell(self) -> Sequence[Process]:
+    async def kill_trees(self) -> Sequence[Process]:
         """End every program without asking a host; return what survived."""
-        return (await tree.fell([self._root(record) for record in self.records])).survivors
+        return (await tree.kill_trees([self._root(record) for record in self.records])).survivors
 
     def _root(self, record: Record) -> tree.Root:
         return self._root_of(record.spec.instance, pid=record.pid, birth=record.birth)
@@ -292,7 +292,7 @@ class Registry:
 
     async def discard(self, instance: str, *, pid: int, birth: float | None) -> None:
         """End a program whose session was never recorded."""
-        await tree.fell([self._root_of(instance, pid=pid, birth=birth)])
+        await tree.kill_trees([self._root_of(instance, pid=pid, birth=birth)])
         await self._keeping.ask({"do": "release", "session": instance})
 
     async def forget(self, record: Record) -> None:

@@ -16,7 +16,6 @@ from agent_pty.core import semantic
 from agent_pty.core.deception import suspicions
 from agent_pty.core.find import Place, find
 from agent_pty.emulator import Cursor, Emulator, Run
-from agent_pty.host import proc
 from agent_pty.host.notices import Notices
 from agent_pty.ops.context import Form
 from agent_pty.ops.model import (
@@ -31,6 +30,7 @@ from agent_pty.ops.model import (
     ScreenSpan,
     State,
 )
+from agent_pty.process import table
 
 _HASH_BYTES = 8
 # Concealed text; a background, which the characters may share.
@@ -56,7 +56,7 @@ class Eyes:
         self._seen: Screen | None = None
         self._seen_version = -1
 
-    def look(self, *, version: int, state: State, active: proc.Entry | None) -> Screen:
+    def look(self, *, version: int, state: State, active: table.Entry | None) -> Screen:
         """Return the screen with everything that is known of it.
 
         As long as *version* stays, nothing was drawn: most agents look more often than
@@ -182,8 +182,8 @@ def _span(span: semantic.Span) -> ScreenSpan:
     )
 
 
-def _described(active: proc.Entry | None) -> Process | None:
-    return proc.described(active) if active is not None else None
+def _described(active: table.Entry | None) -> Process | None:
+    return table.described(active) if active is not None else None
 
 
 def _summary(text: str) -> ScreenSemantic:

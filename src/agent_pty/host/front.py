@@ -8,9 +8,9 @@ from typing import Literal
 
 from agent_pty.core.ladder import Known, Verdict, judge
 from agent_pty.host.cell import Cell
-from agent_pty.host.integration.dialect import dialect
 from agent_pty.host.seat import Look
 from agent_pty.host.stream import Marked
+from agent_pty.integration.dialect import dialect
 
 Readiness = Literal["marks", "tty"]
 # Controls that reach outside the line: to clear the screen, who draws on it takes two.

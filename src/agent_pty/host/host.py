@@ -14,7 +14,7 @@ import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
-from agent_pty.host import principal, road, tree, tty
+from agent_pty.host import principal, road, tty
 from agent_pty.host.road import Opened
 from agent_pty.host.session import Session
 from agent_pty.host.stream import Stream
@@ -22,6 +22,7 @@ from agent_pty.keeper.channel import ChannelClosed, Message
 from agent_pty.keeper.link import KeeperLink
 from agent_pty.ops.model import Described, Ending, HostReport, Process, Spec
 from agent_pty.ops.op import failure
+from agent_pty.process import tree
 from agent_pty.store import atomic
 from agent_pty.store.ledger import Ledger
 from agent_pty.store.ring import RingLost
@@ -192,8 +193,8 @@ class Host:
 
     async def _kill_all(self) -> list[Process]:
         """End every tree at once: one reading of the process table serves all. Return survivors."""
-        felled = await tree.fell([session.root for session in self._sessions.values()])
-        return felled.survivors
+        killed = await tree.kill_trees([session.root for session in self._sessions.values()])
+        return killed.survivors
 
     async def _forget(self, session: str) -> None:
         """Free a session and its files."""

@@ -7,9 +7,10 @@ import termios
 from dataclasses import dataclass
 
 from agent_pty.core.ladder import Seat
-from agent_pty.host import proc, tty
+from agent_pty.host import tty
 from agent_pty.host.stream import Stream
-from agent_pty.host.tree import Root
+from agent_pty.process import table
+from agent_pty.process.tree import Root
 
 # Where the kernel says a process sleeps: reading a terminal (or a socket), or waiting for one of
 # several things.
@@ -61,7 +62,7 @@ def look(master: int, root: Root, stream: Stream) -> Look:
         sitter=sitter,
         name=_name(sitter.pid if sitter else group),
         drawn=stream.transcript.drawn,
-        image=proc.image(root.pid),
+        image=table.image(root.pid),
     )
 
 
@@ -92,7 +93,7 @@ def _flags(master: int) -> int:
 
 
 def _group(pid: int) -> int | None:
-    found = proc.entry(pid)
+    found = table.entry(pid)
     return found.group if found is not None else None
 
 
@@ -100,7 +101,7 @@ def _reader(root: Root, group: int | None, *, line_mode: bool) -> Sitter | None:
     """Find the process of the foreground group that is blocked reading the terminal."""
     if group is None:
         return None
-    for found in proc.family(root.pid):
+    for found in table.family(root.pid):
         if found.group != group or found.stat != "S":
             continue
         where = _word(found.pid, "wchan")
@@ -129,11 +130,11 @@ def _at_terminal(pid: int, root: Root) -> bool:
 
 
 def _word(pid: int, what: str) -> str:
-    return proc.read(pid, what).decode("ascii", "replace")
+    return table.read(pid, what).decode("ascii", "replace")
 
 
 def _naps(pid: int) -> int:
-    _, _, found = proc.read(pid, "status").partition(b"\nvoluntary_ctxt_switches:")
+    _, _, found = table.read(pid, "status").partition(b"\nvoluntary_ctxt_switches:")
     return int(found.split(b"\n", 1)[0] or 0)
 
 

@@ -17,10 +17,9 @@ from agent_pty.core.find import Place
 from agent_pty.core.safe import Allowed
 from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
-from agent_pty.host import principal, proc, reading, seat, tree, tty
+from agent_pty.host import principal, reading, seat, tty
 from agent_pty.host.audience import Audience
 from agent_pty.host.desk import desk_of
-from agent_pty.host.end import EndWatch, obituary
 from agent_pty.host.eyes import Eyes
 from agent_pty.host.front import Front
 from agent_pty.host.hands import Hands
@@ -43,6 +42,8 @@ from agent_pty.ops.model import (
     Spec,
     State,
 )
+from agent_pty.process import table, tree
+from agent_pty.process.exit_watch import ExitWatch, obituary
 
 _TAIL_CHARACTERS = 12_000
 # What the kernel still holds of a dead program's output is far less than this many batches.
@@ -79,7 +80,7 @@ class Session:
         self.road: Callable[[bytes], Awaitable[bytes]]
         self._mark = Mark(place=stream.log.place(stream.input_cursor))
         self._last_input = self._last_output = time.monotonic()
-        self._watch: EndWatch | None = None
+        self._watch: ExitWatch | None = None
 
     def start(self, owed: bytes = b"") -> None:
         """Begin to read; *owed* are replies that a dead host had not sent."""
@@ -89,7 +90,7 @@ class Session:
         self._cells.resume()
         # Those that the host before us may have missed.
         self._cells.output(self.stream.take_marks())
-        self._watch = EndWatch(self.root.pid, self.root.birth, self._program_gone)
+        self._watch = ExitWatch(self.root.pid, self.root.birth, self._program_gone)
         asyncio.get_running_loop().add_reader(self._master, self._readable)
 
     @property
@@ -228,15 +229,15 @@ class Session:
         """Return the screen in another form."""
         return await self._eyes.render(form, scrollback=scrollback)
 
-    def _active(self) -> proc.Entry | None:
+    def _active(self) -> table.Entry | None:
         group = tty.foreground(self._master) if self.state is State.RUNNING else None
         if group is None or group == self.root.pid:
             return None
-        return proc.entry(group)
+        return table.entry(group)
 
     def cwd(self) -> str | None:
         """Return where the program in front is."""
-        return proc.directory(tty.foreground(self._master) or self.root.pid)
+        return table.directory(tty.foreground(self._master) or self.root.pid)
 
     def read(
         self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
@@ -317,7 +318,7 @@ class Session:
         )
 
     def _processes(self) -> ProcessSnapshot | None:
-        found = [proc.described(entry) for entry in proc.family(self.root.pid)]
+        found = [table.described(entry) for entry in table.family(self.root.pid)]
         return ProcessSnapshot(root_pid=self.root.pid, processes=found) if found else None
 
     # -- control
@@ -340,12 +341,12 @@ class Session:
 
     async def kill(self) -> Killed:
         """End the whole tree and say what is left of it."""
-        felled = await tree.fell([self.root])
+        killed = await tree.kill_trees([self.root])
         await self._exit_known()
         ending = self.ending or Ending()
         return Killed(
-            ended=felled.ended,
-            survivors=felled.survivors,
+            ended=killed.ended,
+            survivors=killed.survivors,
             exit_code=ending.code,
             signal=ending.signal,
         )
@@ -378,7 +379,7 @@ class Session:
         )
 
     def _lives(self) -> bool:
-        found = proc.entry(self.root.pid)
+        found = table.entry(self.root.pid)
         return found is not None and found.alive and self.root.birth in (None, found.birth)
 
     def close(self) -> None:

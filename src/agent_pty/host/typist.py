@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_pty.core.repeat import ENTERS
 from agent_pty.host.hands import Hands
-from agent_pty.host.integration.dialect import dialect
+from agent_pty.integration.dialect import dialect
 from agent_pty.store import atomic
 
 

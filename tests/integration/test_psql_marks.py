@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import integrate, psql
+from agent_pty.integration import integrate, psql
 from marks import NONCE, Marked
 
 _BIN = max(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), default="")

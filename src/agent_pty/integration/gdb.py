@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # What to type to run a file as one command.
 LOAD = "source {path}"

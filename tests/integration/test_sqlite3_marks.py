@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import integrate, sqlite3
+from agent_pty.integration import integrate, sqlite3
 from marks import NONCE, Marked
 
 

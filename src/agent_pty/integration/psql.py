@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # What to type to run a file as one command.
 LOAD = r"\i '{path}'"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host import proc, tree
-from agent_pty.host.tree import MARK, Felled, Root
+from agent_pty.process import table, tree
+from agent_pty.process.tree import INSTANCE_VARIABLE, KilledTrees, Root
 from custody import Talk, keeper, read_until, wait_for_end
 
 # Says its pid on the terminal once it is where it wants to be, and stays.
@@ -39,7 +39,7 @@ class Grown:
     """A session with something hidden in it."""
 
     root: Root
-    hidden: proc.Entry
+    hidden: table.Entry
 
 
 class Garden:
@@ -56,13 +56,15 @@ class Garden:
         """Start a shell with a script that says `up:PID:`."""
         self._number += 1
         instance = f"instance-{os.getpid()}-{self._number}"
-        spawned = self._talk.spawn(instance, "sh", "-c", f"{script}\nread x", env={MARK: instance})
+        spawned = self._talk.spawn(
+            instance, "sh", "-c", f"{script}\nread x", env={INSTANCE_VARIABLE: instance}
+        )
         self._talk.ask(do="hand", session=instance, host="garden", spec=None)
         (master,) = self._talk.event("adopt").fds
         self._masters.append(master)
         said = re.search(rb"up:(\d+):", read_until(master, b":\r\n"))
         assert said is not None
-        hidden = proc.entry(int(said[1]))
+        hidden = table.entry(int(said[1]))
         assert hidden is not None
         root = Root(
             pid=spawned["pid"],
@@ -101,12 +103,12 @@ def garden(talk: Talk) -> Iterator[Garden]:
 
 
 @pytest.fixture
-def bystander() -> Iterator[proc.Entry]:
+def bystander() -> Iterator[table.Entry]:
     """A process that leads a session of its own and has nothing to do with ours."""
     with subprocess.Popen(
         ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     ) as process:
-        found = proc.entry(process.pid)
+        found = table.entry(process.pid)
         assert found is not None
         yield found
         assert process.poll() is None
@@ -118,18 +120,18 @@ def terminal_of(pid: int) -> str:
     return os.readlink(f"/proc/{pid}/fd/0")
 
 
-def alive(target: proc.Entry) -> bool:
+def alive(target: table.Entry) -> bool:
     """Whether this very process still lives."""
-    now = proc.entry(target.pid)
+    now = table.entry(target.pid)
     return now is not None and now.alive and now.birth == target.birth
 
 
-def fell(*roots: Root) -> Felled:
+def kill_trees(*roots: Root) -> KilledTrees:
     """End trees."""
-    return asyncio.run(tree.fell(roots))
+    return asyncio.run(tree.kill_trees(roots))
 
 
-def pids(entries: Sequence[proc.Entry]) -> set[int]:
+def pids(entries: Sequence[table.Entry]) -> set[int]:
     """Return who that is."""
     return {found.pid for found in entries}
 
@@ -142,10 +144,10 @@ def test_nobody_of_a_session_survives(garden: Garden, place: str) -> None:
     grown = garden.grow(PLACES[place])
     assert {grown.root.pid, grown.hidden.pid} <= pids(tree.members([grown.root]))
 
-    felled = fell(grown.root)
+    killed = kill_trees(grown.root)
 
-    assert felled.survivors == []
-    ended = {process.pid: process.command for process in felled.ended}
+    assert killed.survivors == []
+    ended = {process.pid: process.command for process in killed.ended}
     assert {grown.root.pid, grown.hidden.pid} <= ended.keys()
     assert ended[grown.root.pid].startswith("sh -c ")
     assert not alive(grown.hidden)
@@ -160,9 +162,9 @@ def test_who_ends_when_asked_is_not_killed(garden: Garden, tmp_path: Path) -> No
     trap = f'trap "echo bye >{last_words}; exit 0" TERM; trap "" HUP'
     grown = garden.grow(f"sh -c '{trap}; echo up:$$:; sleep 1000 & wait' &")
 
-    felled = fell(grown.root)
+    killed = kill_trees(grown.root)
 
-    assert felled.survivors == []
+    assert killed.survivors == []
     assert last_words.read_text() == "bye\n"
 
 
@@ -172,23 +174,23 @@ def test_several_trees_fall_together(garden: Garden) -> None:
     """
     grown = [garden.grow(PLACES["deaf orphan"]) for _ in range(5)]
 
-    felled = fell(*(one.root for one in grown))
+    killed = kill_trees(*(one.root for one in grown))
 
-    assert felled.survivors == []
-    assert {one.hidden.pid for one in grown} <= {process.pid for process in felled.ended}
+    assert killed.survivors == []
+    assert {one.hidden.pid for one in grown} <= {process.pid for process in killed.ended}
     assert not any(alive(one.hidden) for one in grown)
 
 
 @pytest.mark.parametrize("place", ["child", "orphan", "orphan with an emptied environment"])
-def test_a_neighbour_is_not_touched(garden: Garden, bystander: proc.Entry, place: str) -> None:
+def test_a_neighbour_is_not_touched(garden: Garden, bystander: table.Entry, place: str) -> None:
     """
     Another session of the same keeper, and a stranger, live on.
     """
     grown, neighbour = garden.grow(PLACES[place]), garden.grow(PLACES[place])
 
-    felled = fell(grown.root)
+    killed = kill_trees(grown.root)
 
-    touched = {process.pid for process in felled.ended}
+    touched = {process.pid for process in killed.ended}
     assert touched.isdisjoint({neighbour.root.pid, neighbour.hidden.pid, bystander.pid})
     assert alive(neighbour.hidden)
     assert alive(bystander)
@@ -206,7 +208,7 @@ def test_we_ourselves_are_nobodys_member(garden: Garden) -> None:
     assert os.getpid() not in pids(tree.members([own]))
 
 
-def test_a_later_process_with_the_pid_is_not_a_member(bystander: proc.Entry) -> None:
+def test_a_later_process_with_the_pid_is_not_a_member(bystander: table.Entry) -> None:
     """
     A pid that now belongs to a process born at another time means nobody, nor its session.
     """
@@ -219,11 +221,11 @@ def test_a_later_process_with_the_pid_is_not_a_member(bystander: proc.Entry) -> 
     )
 
     assert tree.members([root]) == []
-    assert fell(root) == Felled(ended=[], survivors=[])
+    assert kill_trees(root) == KilledTrees(ended=[], survivors=[])
     assert alive(bystander)
 
 
-def test_a_later_process_with_the_pid_is_not_signalled(bystander: proc.Entry) -> None:
+def test_a_later_process_with_the_pid_is_not_signalled(bystander: table.Entry) -> None:
     """
     A signal goes to the process that was meant, or to nobody.
     """
@@ -246,7 +248,7 @@ def test_a_signal_to_who_is_meant_arrives(garden: Garden) -> None:
     assert not alive(grown.hidden)
 
 
-def test_no_handle_is_left_open(garden: Garden, bystander: proc.Entry) -> None:
+def test_no_handle_is_left_open(garden: Garden, bystander: table.Entry) -> None:
     """
     Looking, signalling and felling cost no descriptor.
     """
@@ -255,18 +257,18 @@ def test_no_handle_is_left_open(garden: Garden, bystander: proc.Entry) -> None:
 
     tree.send(bystander, 0)
     tree.send(replace(bystander, birth=0.0), 0)
-    fell(grown.root)
+    kill_trees(grown.root)
 
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_waiting_for_the_end_has_an_end(bystander: proc.Entry) -> None:
+def test_waiting_for_the_end_has_an_end(bystander: table.Entry) -> None:
     """
     Who does not end is not waited for beyond the patience given; who is gone not at all.
     """
     ended = replace(bystander, birth=0.0)
 
-    asyncio.run(asyncio.wait_for(tree.gone([ended], 1000.0), 10))
-    asyncio.run(asyncio.wait_for(tree.gone([bystander], 0.05), 10))
+    asyncio.run(asyncio.wait_for(tree.wait_gone([ended], 1000.0), 10))
+    asyncio.run(asyncio.wait_for(tree.wait_gone([bystander], 0.05), 10))
 
     assert alive(bystander)

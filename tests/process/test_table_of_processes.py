@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from agent_pty.host import proc
 from agent_pty.keeper.birth import birth
+from agent_pty.process import table
 
 IDLE = "import sys; print('up', flush=True); sys.stdin.read()"
 
@@ -33,7 +33,7 @@ def test_an_entry_is_what_the_kernel_says() -> None:
     """
     Parent, group, session and birth are those that other calls report.
     """
-    found = proc.entry(os.getpid())
+    found = table.entry(os.getpid())
 
     assert found is not None
     assert (found.pid, found.ppid) == (os.getpid(), os.getppid())
@@ -47,10 +47,10 @@ def test_the_table_has_everybody() -> None:
     One reading of the table finds init, ourselves and a child of ours.
     """
     with idle() as child:
-        table = proc.table()
+        found = table.snapshot()
 
-    assert {1, os.getpid(), child} <= table.keys()
-    assert table[child].ppid == os.getpid()
+    assert {1, os.getpid(), child} <= found.keys()
+    assert found[child].ppid == os.getpid()
 
 
 def test_nobody_has_no_entry() -> None:
@@ -60,11 +60,11 @@ def test_nobody_has_no_entry() -> None:
     child = subprocess.Popen(["true"])
     child.wait()
 
-    assert proc.entry(child.pid) is None
-    assert proc.entry(1 << 30) is None
-    assert proc.environment(child.pid) == set()
-    assert proc.open_files(child.pid) == set()
-    assert proc.family(child.pid) == []
+    assert table.entry(child.pid) is None
+    assert table.entry(1 << 30) is None
+    assert table.environment(child.pid) == set()
+    assert table.open_files(child.pid) == set()
+    assert table.family(child.pid) == []
 
 
 def test_a_zombie_is_not_alive() -> None:
@@ -74,7 +74,7 @@ def test_a_zombie_is_not_alive() -> None:
     child = subprocess.Popen(["true"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
 
-    found = proc.entry(child.pid)
+    found = table.entry(child.pid)
 
     assert found is not None
     assert (found.stat, found.alive) == ("Z", False)
@@ -89,7 +89,7 @@ def test_a_stopped_process_is_alive() -> None:
         os.kill(child, signal.SIGSTOP)
         os.waitid(os.P_PID, child, os.WSTOPPED)
 
-        found = proc.entry(child)
+        found = table.entry(child)
 
         os.kill(child, signal.SIGCONT)
     assert found is not None
@@ -104,7 +104,7 @@ def test_a_name_with_parentheses_is_understood(tmp_path: Path) -> None:
     odd.symlink_to(sys.executable)
 
     with idle(executable=str(odd)) as child:
-        found = proc.entry(child)
+        found = table.entry(child)
 
     assert found is not None
     assert (found.ppid, found.alive) == (os.getpid(), True)
@@ -115,9 +115,9 @@ def test_a_process_is_described_by_its_command_line() -> None:
     All words, with one blank between them, whatever blanks and line ends are in them.
     """
     with idle() as child:
-        found = proc.entry(child)
+        found = table.entry(child)
         assert found is not None
-        described = proc.described(found)
+        described = table.described(found)
 
     assert (described.pid, described.ppid) == (child, os.getpid())
     assert described.command.startswith(f"{sys.executable} -c import sys;")
@@ -129,8 +129,8 @@ def test_the_environment_is_the_one_it_was_started_with() -> None:
     Each variable is one entry, with its name.
     """
     with idle(env={"MARK": "a b=c"}) as child:
-        assert b"MARK=a b=c" in proc.environment(child)
-        assert b"MARK=a b" not in proc.environment(child)
+        assert b"MARK=a b=c" in table.environment(child)
+        assert b"MARK=a b" not in table.environment(child)
 
 
 def test_who_becomes_another_program_keeps_its_environment(
@@ -139,12 +139,12 @@ def test_who_becomes_another_program_keeps_its_environment(
     """
     In the middle of an exec there is none to be seen: then it is looked for again.
     """
-    monkeypatch.setattr(proc, "time", SimpleNamespace(monotonic=lambda: 0.0))  # never too late
+    monkeypatch.setattr(table, "time", SimpleNamespace(monotonic=lambda: 0.0))  # never too late
     restless = tmp_path / "restless"
     restless.write_text('#!/bin/sh\nexec "$0"\n')
     restless.chmod(0o755)
     with subprocess.Popen([restless], env={"WHO": "restless"}) as child:
-        seen = [b"WHO=restless" in proc.environment(child.pid) for _ in range(2000)]
+        seen = [b"WHO=restless" in table.environment(child.pid) for _ in range(2000)]
         child.kill()
 
     assert all(seen[seen.index(True) :])
@@ -155,20 +155,20 @@ def test_an_exec_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyP
     A process may be stopped in the middle of it: then nothing is to be seen.
     """
     clock = iter(range(1000))
-    monkeypatch.setattr(proc, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    read = proc.read
+    monkeypatch.setattr(table, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    read = table.read
     monkeypatch.setattr(
-        proc, "read", lambda pid, what: b"" if what == "environ" else read(pid, what)
+        table, "read", lambda pid, what: b"" if what == "environ" else read(pid, what)
     )
 
-    assert proc.environment(os.getpid()) == set()
+    assert table.environment(os.getpid()) == set()
     assert next(clock) < 10
 
 
 @contextmanager
 def kernel_thread() -> Iterator[int]:
     """Give the pid of a thread of the kernel."""
-    if proc.read(2, "comm") != b"kthreadd\n":
+    if table.read(2, "comm") != b"kthreadd\n":
         pytest.skip("a container shows no threads of the kernel")
     yield 2
 
@@ -192,7 +192,7 @@ def test_who_has_no_environment_is_not_waited_for(
     monkeypatch.setattr(os, "sched_yield", lambda: looks.append(1))
 
     with nothing() as pid:
-        assert proc.environment(pid) == set()
+        assert table.environment(pid) == set()
 
     assert looks == []
 
@@ -202,7 +202,7 @@ def test_open_files_are_the_paths(tmp_path: Path) -> None:
     A terminal or a file that a process holds is found by its name.
     """
     with open(tmp_path / "held", "wb") as held, idle(stderr=held) as child:
-        assert str(tmp_path / "held") in proc.open_files(child)
+        assert str(tmp_path / "held") in table.open_files(child)
 
 
 def test_a_file_closed_meanwhile_hides_no_other(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_a_file_closed_meanwhile_hides_no_other(tmp_path: Path) -> None:
     """
     # We ourselves are such a process: the directory we list is closed when we look.
     with open(tmp_path / "held", "wb"):
-        assert str(tmp_path / "held") in proc.open_files(os.getpid())
+        assert str(tmp_path / "held") in table.open_files(os.getpid())
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may look into every process")
@@ -219,8 +219,8 @@ def test_what_is_not_ours_is_not_seen() -> None:
     """
     Of somebody else's process neither environment nor files are to be had.
     """
-    assert proc.environment(1) == set()
-    assert proc.open_files(1) == set()
+    assert table.environment(1) == set()
+    assert table.open_files(1) == set()
 
 
 def test_a_family_is_a_process_and_its_descendants() -> None:
@@ -238,7 +238,7 @@ def test_a_family_is_a_process_and_its_descendants() -> None:
         assert root.stdout is not None
         grandchild = int(root.stdout.readline())
 
-        family = proc.family(root.pid)
+        family = table.family(root.pid)
 
     pids = [found.pid for found in family]
     assert (len(pids), pids[0], pids[2]) == (3, root.pid, grandchild)

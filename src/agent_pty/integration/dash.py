@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # dash reads lines from the kernel, which cuts them at 4096 bytes and knows no paste. So code of
 # several lines is written to a file as TEXT, and LOAD is typed. `.` keeps `set --`, `cd` and

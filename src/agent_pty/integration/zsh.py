@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # With other letters it runs no commands from the terminal, or shows all that it runs.
 _LETTERS = re.compile(r"-[dfil]+")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import bash
+from agent_pty.integration import bash
 from marks import NONCE, Marked
 
 PROMPTS = {

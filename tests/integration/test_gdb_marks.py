@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import gdb, integrate
+from agent_pty.integration import gdb, integrate
 from marks import NONCE, Marked
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import fish
-from agent_pty.host.integration.injected import SCRIPTS
+from agent_pty.integration import fish
+from agent_pty.integration.injected import SCRIPTS
 from marks import NONCE, Marked
 
 # Gives up the line, as Ctrl-C does. fish loses a Ctrl-C that comes just before it reads: without

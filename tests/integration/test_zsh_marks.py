@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import zsh
-from agent_pty.host.integration.injected import SCRIPTS
+from agent_pty.integration import zsh
+from agent_pty.integration.injected import SCRIPTS
 from marks import NONCE, Marked
 
 # Gives up the line, as Ctrl-C does. zsh loses a Ctrl-C that comes just before it reads: without

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import integrate, node
+from agent_pty.integration import integrate, node
 from marks import NONCE, Marked
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")

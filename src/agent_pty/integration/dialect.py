@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from agent_pty.host.integration import dash, gdb, ipython, node, psql, python, sqlite3
+from agent_pty.integration import dash, gdb, ipython, node, psql, python, sqlite3
 
 # In line mode the kernel keeps 4095 bytes of a line and drops the rest.
 _LONGEST_LINE = 1000

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # With other options it runs no commands from the terminal, or writes down what it runs.
 _LETTERS = re.compile(r"-[ilNP]+")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import ipython
+from agent_pty.integration import ipython
 from marks import NONCE, Marked
 
 IPYTHON = os.path.join(os.path.dirname(sys.executable), "ipython")

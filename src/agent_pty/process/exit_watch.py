@@ -7,11 +7,11 @@ import os
 from collections.abc import Callable
 
 from agent_pty.errors import SessionEnded
-from agent_pty.host import proc
 from agent_pty.ops.model import Ending
+from agent_pty.process import table
 
 
-class EndWatch:
+class ExitWatch:
     """Calls *on_end* once, when the process has ended."""
 
     def __init__(self, pid: int, birth: float | None, on_end: Callable[[], None]) -> None:
@@ -25,7 +25,7 @@ class EndWatch:
         except OSError:
             loop.call_soon(on_end)
             return
-        found = proc.entry(pid)
+        found = table.entry(pid)
         if found is None or (birth is not None and found.birth != birth):
             self.close()
             loop.call_soon(on_end)

@@ -11,7 +11,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration import (
+from agent_pty.integration import (
     bash,
     dash,
     fish,
@@ -23,7 +23,7 @@ from agent_pty.host.integration import (
     sqlite3,
     zsh,
 )
-from agent_pty.host.integration.injected import Inject, Injected
+from agent_pty.integration.injected import Inject, Injected
 
 _KNOWN: dict[str, Inject] = {
     "bash": bash.inject,

@@ -11,7 +11,7 @@ import codeop
 import os
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 # What cannot be typed as one simple line is written to a file, and this is typed. It begins with
 # mark C and is not in the history.

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration import python
-from agent_pty.host.integration.injected import Injected
+from agent_pty.integration import python
+from agent_pty.integration.injected import Injected
 
 # Typed for code that is not one simple line. IPython takes the text of the file for what was
 # typed: that is what its history shows.

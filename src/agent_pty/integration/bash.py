@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from agent_pty.host.integration.injected import SCRIPTS, Injected
+from agent_pty.integration.injected import SCRIPTS, Injected
 
 _SCRIPT = f"{SCRIPTS}/bash.sh"
 _LOGIN = frozenset({"-l", "--login"})

@@ -14,11 +14,11 @@ import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from agent_pty.host import proc
-from agent_pty.host.proc import Entry
 from agent_pty.ops.model import Process
+from agent_pty.process import table
+from agent_pty.process.table import Entry
 
-MARK = "AGENT_PTY_INSTANCE"
+INSTANCE_VARIABLE = "AGENT_PTY_INSTANCE"
 _GRACE = 0.25
 _DEADLINE = 3.0
 _MOST_FREEZES = 20
@@ -37,7 +37,7 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Felled:
+class KilledTrees:
     """What became of a tree."""
 
     ended: list[Process]
@@ -46,34 +46,34 @@ class Felled:
 
 def members(roots: Sequence[Root]) -> list[Entry]:
     """Return every living process of these sessions, from one reading of the process table."""
-    table = proc.table()
+    entries = table.snapshot()
     children: dict[int, list[Entry]] = {}
-    for found in table.values():
+    for found in entries.values():
         children.setdefault(found.ppid, []).append(found)
-    own = {root.pid for root in roots if _unreplaced(root, table)}
-    start = [e for e in table.values() if e.session in own or e.pid in own]
-    start += [e for e in _orphans(roots, table) if _marked(e, roots)]
+    own = {root.pid for root in roots if _unreplaced(root, entries)}
+    start = [e for e in entries.values() if e.session in own or e.pid in own]
+    start += [e for e in _orphans(roots, entries) if _marked(e, roots)]
     return [e for e in _descendants(start, children) if e.alive and e.pid != os.getpid()]
 
 
-def _unreplaced(root: Root, table: dict[int, Entry]) -> bool:
+def _unreplaced(root: Root, entries: dict[int, Entry]) -> bool:
     """Whether the pid still means the session: it is not reused while that has members."""
-    found = table.get(root.pid)
+    found = entries.get(root.pid)
     return found is None or root.birth in (None, found.birth)
 
 
-def _orphans(roots: Sequence[Root], table: dict[int, Entry]) -> list[Entry]:
+def _orphans(roots: Sequence[Root], entries: dict[int, Entry]) -> list[Entry]:
     parents = {_INIT, *(root.keeper for root in roots)}
-    return [e for e in table.values() if e.ppid in parents and e.alive]
+    return [e for e in entries.values() if e.ppid in parents and e.alive]
 
 
 def _marked(found: Entry, roots: Sequence[Root]) -> bool:
-    marks = {f"{MARK}={root.instance}".encode() for root in roots}
-    if not marks.isdisjoint(proc.environment(found.pid)):
+    marks = {f"{INSTANCE_VARIABLE}={root.instance}".encode() for root in roots}
+    if not marks.isdisjoint(table.environment(found.pid)):
         return True
     # An emptied environment hides the mark; the keeper is the parent of nobody else's orphans.
     terminals = {root.terminal for root in roots if root.keeper == found.ppid and root.terminal}
-    return bool(terminals) and not terminals.isdisjoint(proc.open_files(found.pid))
+    return bool(terminals) and not terminals.isdisjoint(table.open_files(found.pid))
 
 
 def _descendants(start: Iterable[Entry], children: dict[int, list[Entry]]) -> list[Entry]:
@@ -88,7 +88,7 @@ def _descendants(start: Iterable[Entry], children: dict[int, list[Entry]]) -> li
 
 
 def send(target: Entry, number: int) -> bool:
-    """Signal this very process, never a later one with its pid; False if it is gone."""
+    """Signal this very process, never a later one with its pid; False if it is wait_gone."""
     try:
         handle = _open(target)
     except OSError:
@@ -110,7 +110,7 @@ def send(target: Entry, number: int) -> bool:
 def _open(target: Entry) -> int | None:
     """Return a handle on exactly *target*; None where the system has no handles (macOS)."""
     handle = os.pidfd_open(target.pid) if hasattr(os, "pidfd_open") else None
-    now = proc.entry(target.pid)
+    now = table.entry(target.pid)
     if now is None or now.birth != target.birth:
         if handle is not None:
             os.close(handle)
@@ -118,38 +118,38 @@ def _open(target: Entry) -> int | None:
     return handle
 
 
-async def fell(roots: Sequence[Root]) -> Felled:
+async def kill_trees(roots: Sequence[Root]) -> KilledTrees:
     """End whole trees: ask, wait a little, then freeze and kill until nothing is left."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _DEADLINE
     first = members(roots)
     # Described now: the dead have no command line.
-    seen = {(e.pid, e.birth): proc.described(e) for e in first}
+    seen = {(e.pid, e.birth): table.described(e) for e in first}
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
         for found in first:
             send(found, number)
-    await gone(first, _GRACE)
+    await wait_gone(first, _GRACE)
     _kill_groups(first)
     left = members(roots)
     while left and loop.time() < deadline:
         left = _freeze(roots)
-        seen |= {(e.pid, e.birth): proc.described(e) for e in left if (e.pid, e.birth) not in seen}
+        seen |= {(e.pid, e.birth): table.described(e) for e in left if (e.pid, e.birth) not in seen}
         for found in left:
             send(found, signal.SIGKILL)
         _kill_groups(left)
-        await gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
+        await wait_gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
         left = members(roots)
     alive = {(e.pid, e.birth) for e in left}
-    return Felled(
+    return KilledTrees(
         ended=[process for key, process in seen.items() if key not in alive],
-        survivors=[proc.described(e) for e in left],
+        survivors=[table.described(e) for e in left],
     )
 
 
 def _kill_groups(targets: Iterable[Entry]) -> None:
     """Kill whoever is left in the groups of processes that were ours a moment ago.
 
-    A process that forks and leaves, again and again, is gone before a reading of the table is
+    A process that forks and leaves, again and again, is wait_gone before a reading of the table is
     acted upon; the kernel signals a group at once, and a fork waits for that.
     """
     for group in {target.group for target in targets} - {os.getpgrp()}:
@@ -170,7 +170,7 @@ def _freeze(roots: Sequence[Root]) -> list[Entry]:
     return list(frozen.values())
 
 
-async def gone(targets: Iterable[Entry], patience: float) -> None:
+async def wait_gone(targets: Iterable[Entry], patience: float) -> None:
     """Return when all *targets* have ended, or after *patience* seconds."""
     ends = []
     with contextlib.ExitStack() as stack:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.host.integration import python
+from agent_pty.integration import python
 from marks import NONCE, Marked
 
 

@@ -39,7 +39,7 @@ class Entry:
         return self.stat not in ("Z", "X")
 
 
-def table() -> dict[int, Entry]:
+def snapshot() -> dict[int, Entry]:
     """Return every process there is."""
     entries = _from_proc() if sys.platform == "linux" else _from_psutil()
     return {entry.pid: entry for entry in entries}
@@ -195,7 +195,7 @@ def family(pid: int) -> list[Entry]:
 def _children(pid: int) -> list[int]:
     listed = read(pid, f"task/{pid}/children")
     if not listed and _no_children_file():
-        return [found.pid for found in table().values() if found.ppid == pid]
+        return [found.pid for found in snapshot().values() if found.ppid == pid]
     return [int(number) for number in listed.split()]
 
 

@@ -1,0 +1,1 @@
+"""Processes of this machine: the table, the trees of sessions, exits, killing."""
