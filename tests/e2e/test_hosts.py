@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from agent_pty.core.frame import HEADER, LARGEST, Frame, Kind, encoded
-from agent_pty.daemon.hostlink import HostLink
+from agent_pty.daemon.host_link import HostLink
 from agent_pty.errors import AgentPtyError, HostLost
 from user import Agent, alive, ended, eventually, slay
 

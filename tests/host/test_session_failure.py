@@ -10,7 +10,7 @@ import pytest
 
 from agent_pty.errors import SessionEnded
 from agent_pty.host.session import Session
-from agent_pty.host.stream import Stream, Taken
+from agent_pty.host.terminal.output import Stream, Taken
 from agent_pty.ops.model import Spec, State
 from agent_pty.process.tree import Root
 

@@ -15,13 +15,13 @@ from typing import Any
 from agent_pty import __version__, ops
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.bus import Bus
-from agent_pty.daemon.custody import Custody
+from agent_pty.daemon.command_line import Ops, Talk
 from agent_pty.daemon.index import Index
-from agent_pty.daemon.keeping import Keeping
+from agent_pty.daemon.keeper_client import Keeping
 from agent_pty.daemon.pool import Pool
+from agent_pty.daemon.recovery import Custody
 from agent_pty.daemon.registry import Registry
-from agent_pty.daemon.speech import Ops, Talk
-from agent_pty.daemon.whole import Whole
+from agent_pty.daemon.run_to_end import Whole
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
 from agent_pty.keeper.link import KeeperError
 from agent_pty.ops.model import Ending

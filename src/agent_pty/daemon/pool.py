@@ -13,8 +13,8 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent_pty.core.layout import Layout
-from agent_pty.daemon.hostlink import HostLink
-from agent_pty.daemon.keeping import Keeping
+from agent_pty.daemon.host_link import HostLink
+from agent_pty.daemon.keeper_client import Keeping
 from agent_pty.errors import AgentPtyError, HostLost
 from agent_pty.host.serve import serve
 from agent_pty.keeper.listen import listen

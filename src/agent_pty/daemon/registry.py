@@ -17,8 +17,8 @@ import msgspec
 from agent_pty.client.shell import default_shell
 from agent_pty.core import name as names
 from agent_pty.core.layout import Layout, expanded
-from agent_pty.daemon.hostlink import HostLink, HostStream
-from agent_pty.daemon.keeping import Keeping
+from agent_pty.daemon.host_link import HostLink, HostStream
+from agent_pty.daemon.keeper_client import Keeping
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.errors import (

@@ -14,10 +14,11 @@ import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
-from agent_pty.host import principal, road, tty
-from agent_pty.host.road import Opened
+from agent_pty.host import principal, request
+from agent_pty.host.request import Opened
 from agent_pty.host.session import Session
-from agent_pty.host.stream import Stream
+from agent_pty.host.terminal import tty
+from agent_pty.host.terminal.output import Stream
 from agent_pty.keeper.channel import ChannelClosed, Message
 from agent_pty.keeper.link import KeeperLink
 from agent_pty.ops.model import Described, Ending, HostReport, Process, Spec
@@ -102,7 +103,7 @@ class Host:
         )
         session = Session(spec, master=master, root=root, stream=stream)
         ledger = Ledger(f"{directory}/keys.jsonl")
-        session.road = lambda payload: road.travel(session, ledger, payload)
+        session.road = lambda payload: request.travel(session, ledger, payload)
         session.audience.emit = lambda event, facts: self.emit(session, event, facts)
         self._sessions[spec.instance] = session
         self._save_spec(spec)
@@ -155,7 +156,7 @@ class Host:
         if session is None:
             return Opened(head=failure(UnknownSession(header.get("name", header["session"]))))
         principal.acting.set(principal.of(header, kind="human"))
-        return road.open_stream(session, payload)
+        return request.open_stream(session, payload)
 
     async def handle(self, header: dict[str, Any], payload: bytes) -> bytes:
         """Answer one request of the daemon: a session's, or about this host."""

@@ -9,8 +9,8 @@ import socket
 from typing import Any
 
 from agent_pty.core.layout import Layout
+from agent_pty.host.connection import HostProtocol
 from agent_pty.host.host import Host
-from agent_pty.host.wire import HostProtocol
 
 
 def main(arguments: dict[str, Any]) -> None:

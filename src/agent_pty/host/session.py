@@ -13,22 +13,24 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import msgspec
 
+from agent_pty.core.condition import debug_form
 from agent_pty.core.find import Place
 from agent_pty.core.safe import Allowed
-from agent_pty.core.until import debug_form
 from agent_pty.errors import SessionEnded, WaitTimeout
-from agent_pty.host import principal, reading, seat, tty
-from agent_pty.host.audience import Audience
-from agent_pty.host.desk import desk_of
-from agent_pty.host.eyes import Eyes
-from agent_pty.host.front import Front
-from agent_pty.host.hands import Hands
-from agent_pty.host.pattern import compiled
-from agent_pty.host.replies import Replies
-from agent_pty.host.sight import Mark
-from agent_pty.host.stream import Stream
-from agent_pty.host.waits import Met, ProgramEnded, Waits
-from agent_pty.host.writer import Writer
+from agent_pty.host import principal
+from agent_pty.host.cells import foreground
+from agent_pty.host.cells.readiness import Front
+from agent_pty.host.cells.service import desk_of
+from agent_pty.host.terminal import pages, tty
+from agent_pty.host.terminal.input import Hands
+from agent_pty.host.terminal.output import Stream
+from agent_pty.host.terminal.replies import Replies
+from agent_pty.host.terminal.screen import Eyes
+from agent_pty.host.terminal.writer import Writer
+from agent_pty.host.viewers.audience import Audience
+from agent_pty.host.waits.pattern import compiled
+from agent_pty.host.waits.view import Mark
+from agent_pty.host.waits.waits import Met, ProgramEnded, Waits
 from agent_pty.ops.context import Form
 from agent_pty.ops.model import (
     Changes,
@@ -72,8 +74,8 @@ class Session:
         self.hands = Hands(stream.emulator, self._writer.turn, self._input)
         self._front = Front(
             program=spec.program,
-            look=lambda: seat.look(master, root, stream),
-            glance=lambda: seat.glance(master, root, stream),
+            look=lambda: foreground.look(master, root, stream),
+            glance=lambda: foreground.glance(master, root, stream),
             last=stream.last_mark,
         )
         self.desk, self._cells = desk_of(self, self._front, spec.frame, self._waits.stir)
@@ -244,12 +246,12 @@ class Session:
     ) -> Reading:
         """Return one page of the transcript."""
         if tail is not None and since is None:
-            found = reading.tail(self.stream, lines=tail, limit=max_bytes)
+            found = pages.tail(self.stream, lines=tail, limit=max_bytes)
         else:
             whole = grep is not None
-            found = reading.page(self.stream, since=since, limit=max_bytes, whole_lines=whole)
+            found = pages.page(self.stream, since=since, limit=max_bytes, whole_lines=whole)
         if grep is not None:
-            found = reading.matching(found, compiled(grep))
+            found = pages.matching(found, compiled(grep))
         ending = self.ending or Ending()
         return Reading(
             text=found.text,
@@ -298,7 +300,7 @@ class Session:
         return Mark(place=place, screen=self.stream.emulator.text().split("\n"))
 
     def _observed(self, met: Met | None) -> Observation:
-        end = reading.page(
+        end = pages.page(
             self.stream, since=max(0, self.stream.cursor - 4 * _TAIL_CHARACTERS), limit=1 << 20
         )
         ending = self.ending or Ending()

@@ -1,0 +1,182 @@
+"""Cells that have ended: kept until somebody collects them, in memory and beside the session.
+
+A fired cell's result is also in a file, so that it outlives its host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+import msgspec
+
+from agent_pty.errors import UnknownCell
+from agent_pty.host.cells.cell import Begun, Cell, Result
+from agent_pty.host.terminal.output import Stream
+from agent_pty.ops.cell_model import CellFact, Status
+from agent_pty.store import atomic
+
+_KEPT = 64
+_RECENT = 16
+_REMEMBERED = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened to a cell, or a note, and where the transcript was then."""
+
+    place: int
+    fact: CellFact
+    message: str = ""
+    who: str = ""
+
+
+class Results:
+    """The past of a session's cells."""
+
+    def __init__(self, directory: str, stream: Stream) -> None:
+        self._directory = f"{directory}/cells"
+        self._stream = stream
+        self._kept: OrderedDict[str, Cell] = OrderedDict()
+        self.last: Cell | None = None
+        # Given out, but perhaps still being read by pages.
+        self._recent: OrderedDict[str, Cell] = OrderedDict()
+        self.events: deque[Event] = deque(maxlen=_REMEMBERED)
+        self._load()
+
+    # -- what happened
+
+    def note(self, cell_id: str, status: str, *, message: str = "", who: str = "") -> None:
+        """Remember an event of a cell, or a person's note."""
+        fact = CellFact(cell_id=cell_id, status=status, at=_now())
+        place = self._stream.log.committed
+        self.events.append(Event(place=place, fact=fact, message=message, who=who))
+
+    def fact(self, cell_id: str) -> CellFact | None:
+        """Return the last that is known of a cell."""
+        found = (one.fact for one in reversed(self.events) if one.fact.cell_id == cell_id)
+        if (fact := next(found, None)) is not None:
+            return fact
+        kept = self._kept.get(cell_id)  # of a host before us
+        if kept is None or kept.result is None:
+            return None
+        result = kept.result
+        return CellFact(cell_id=cell_id, status=event_of(result), at=_now())
+
+    # -- results
+
+    def begin(self, cell: Cell) -> None:
+        """Note that a fired cell runs."""
+        begun = Begun(
+            cell_id=cell.id,
+            frame=cell.frame,
+            typed=cell.typed,
+            lines=cell.lines,
+            echoed=cell.echoed,
+            line_mode=cell.line_mode,
+            drawn=cell.drawn,
+            number=cell.number,
+            prompt=cell.prompt,
+            began=cell.began,
+            limit=cell.limit,
+        )
+        self._save(self._running, begun)
+
+    def take_running(self) -> Cell | None:
+        """Return the cell that ran when the host before us died."""
+        try:
+            with open(self._running, "rb") as file:
+                begun = msgspec.json.decode(file.read(), type=Begun)
+        except (OSError, msgspec.DecodeError):
+            return None
+        cell = Cell(id=begun.cell_id, fired=True, frame=begun.frame, limit=begun.limit)
+        cell.typed, cell.lines, cell.echoed = begun.typed, begun.lines, begun.echoed
+        cell.prompt, cell.began = begun.prompt, begun.began
+        cell.line_mode, cell.drawn, cell.number = begun.line_mode, begun.drawn, begun.number
+        return cell
+
+    def add(self, cell: Cell, result: Result) -> None:
+        """Keep how a cell ended, if nobody was told yet."""
+        cell.result = result
+        self.last = self._recent[cell.id] = cell
+        while len(self._recent) > _RECENT:
+            self._recent.popitem(last=False)
+        if not (cell.fired or cell.left):
+            return
+        self._kept[cell.id] = cell
+        self._save(self._path(cell.id), result)
+        with contextlib.suppress(OSError):
+            os.unlink(self._running)
+        while len(self._kept) > _KEPT:
+            self._forget(next(iter(self._kept)))
+
+    def find(self, cell_id: str) -> Cell:
+        """Return a cell that waits to be collected."""
+        if cell_id not in self._kept:
+            raise UnknownCell(f"unknown cell {cell_id}", cell_id=cell_id)
+        return self._kept[cell_id]
+
+    def readable(self, cell_id: str) -> Cell:
+        """Return a cell whose output can be read: also one that was collected just now."""
+        return self._recent.get(cell_id) or self.find(cell_id)
+
+    def newest(self) -> Cell | None:
+        """Return the cell that ended last and was not collected; an interrupted one is told of."""
+        for cell in reversed(self._kept.values()):
+            if cell.result is not None and cell.result.error != "interrupted":
+                return cell
+        return None
+
+    def collect(self, cell: Cell) -> None:
+        """Forget a result that was given out."""
+        self._recent[cell.id] = cell
+        self._forget(cell.id)
+
+    def _forget(self, cell_id: str) -> None:
+        self._kept.pop(cell_id, None)
+        with contextlib.suppress(OSError):
+            os.unlink(self._path(cell_id))
+
+    # -- files
+
+    def _path(self, cell_id: str) -> str:
+        return f"{self._directory}/{cell_id}.json"
+
+    @property
+    def _running(self) -> str:
+        return f"{self._directory}/running"
+
+    def _save(self, path: str, what: Result | Begun) -> None:
+        # A full disk costs only what a crash of the host would find.
+        with contextlib.suppress(OSError):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            self._stream.log.flush()
+            atomic.replace(path, msgspec.json.encode(what), durable=False)
+
+    def _load(self) -> None:
+        if not os.path.isdir(self._directory):
+            return
+        for entry in sorted(os.scandir(self._directory), key=lambda one: one.stat().st_mtime_ns):
+            if entry.name.endswith(".json"):
+                self._take(entry.path)
+
+    def _take(self, path: str) -> None:
+        with open(path, "rb") as file, contextlib.suppress(msgspec.DecodeError):
+            result = msgspec.json.decode(file.read(), type=Result)
+            cell = Cell(id=result.cell_id, fired=True, frame="")
+            cell.result = result
+            self._kept[cell.id] = cell
+
+
+def event_of(result: Result) -> str:
+    """Return what who watches is told of an end."""
+    if result.status is Status.DONE:
+        return "done"
+    return result.error if result.error in ("interrupted", "exited") else "error"
+
+
+def _now() -> str:
+    return dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")

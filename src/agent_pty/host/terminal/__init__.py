@@ -1,0 +1,1 @@
+"""One terminal: the door to its PTY, what it wrote, what it shows, what is typed into it."""

@@ -1,0 +1,306 @@
+"""The bytes of one terminal, understood: raw spool, emulator, transcript, in that order.
+
+Rule of this file: a byte is in the spool before anything thinks about it, so a host that
+dies anywhere is replaced by one that reads the same bytes again and comes to the same
+screen and the same text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+
+import msgspec
+
+from agent_pty.core.mark import Mark, MarkScanner, pieces
+from agent_pty.core.transcript import Transcript
+from agent_pty.emulator import Emulator
+from agent_pty.errors import Busy
+from agent_pty.host.terminal.drain import Preview, drain
+from agent_pty.store import atomic
+from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
+from agent_pty.store.textlog import Marks, TextLog
+
+# PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
+_MOST_READS = 16
+_LEAST_READS = 4
+# One batch keeps the neighbours waiting no longer than this, or the next one is smaller.
+_BATCH_SECONDS = 0.0025
+_CHECKPOINT_AFTER = SIZE // 2 - AHEAD
+_VERSION = 2
+# Leave the alternate screen, scroll all rows, show the cursor, no mouse, plain keys and colours.
+_STRAIGHT = (
+    b"\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
+    b"\x1b[?1l\x1b>\x1b[m"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marked:
+    """A mark of the shell integration, and where in the text it stood.
+
+    *line* is the unfinished line before it as it was then; what comes later may rewrite it.
+    """
+
+    mark: Mark
+    place: int
+    line: bytes
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
+    """Everything understood up to *raw*, so that the spool may forget what came before."""
+
+    version: int
+    raw: int
+    emulator: bytes
+    transcript: bytes
+    marks: Marks
+    scanner: tuple[bytes, int]
+    last_mark: Marked | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """What one look at the terminal brought. *replies* go back to the program."""
+
+    count: int
+    open: bool
+    data: bytes = b""
+    replies: bytes = b""
+
+
+class Stream:
+    """One terminal's past and present."""
+
+    def __init__(
+        self,
+        directory: str,
+        ring: Ring,
+        emulator: Emulator,
+        transcript: Transcript,
+        log: TextLog,
+        *,
+        nonce: str,
+    ) -> None:
+        self.directory = directory
+        self._ring = ring
+        self._scanner = MarkScanner(nonce)
+        self._marked: list[Marked] = []
+        self.last_mark: Marked | None = None
+        self.marks_seen = 0
+        self.emulator = emulator
+        self.transcript = transcript
+        self.log = log
+        self._checkpoint_raw = 0
+        self._resizes = 0
+        self._reads = _MOST_READS
+        self._shown = 0
+        self._cursors_moved = False
+
+    @classmethod
+    def create(cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str) -> Stream:
+        """Begin with an empty screen in an empty *directory*."""
+        return cls(
+            directory,
+            Ring(f"{directory}/raw", create=True),
+            Emulator(rows=rows, cols=cols),
+            Transcript(cols=cols),
+            TextLog(directory, keep=keep),
+            nonce=nonce,
+        )
+
+    @classmethod
+    def recover(
+        cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
+    ) -> tuple[Stream, bytes]:
+        """Go on where a dead host stopped; also return the replies it still owed the program."""
+        ring = Ring(f"{directory}/raw", create=False)
+        ring.recover()
+        found = _read_checkpoint(directory)
+        if found is None:
+            log = TextLog(directory, keep=keep, marks=Marks())
+            screen, transcript = Emulator(rows=rows, cols=cols), Transcript(cols=cols)
+        else:
+            log = TextLog(directory, keep=keep, marks=found.marks)
+            screen = Emulator.restore(found.emulator)
+            transcript = Transcript.restore(found.transcript)
+        stream = cls(directory, ring, screen, transcript, log, nonce=nonce)
+        if found is not None:
+            stream._scanner.resume(found.scanner)
+            stream.last_mark = found.last_mark
+        return stream, stream._replay(found.raw if found else 0)
+
+    def _replay(self, start: int) -> bytes:
+        # Older than the spool reaches only if a full disk kept us from making a checkpoint.
+        self._checkpoint_raw = start = max(start, self._ring.oldest)
+        owed = bytearray()
+        # Who was shown an unfinished line holds a cursor in it: a rewriting must be noticed again.
+        shown = max(start, self._ring.shown)
+        for begin, end in _chunks(start, {self._ring.answered, shown}, self._ring.written):
+            if begin == shown:
+                self._observe()
+            replies = self._understand(self._ring.read(begin, end))
+            if begin >= self._ring.answered:
+                owed += replies
+        if shown >= self._ring.written:
+            self._observe()
+        if self._cursors_moved:
+            self.checkpoint()
+        return bytes(owed)
+
+    @property
+    def cursor(self) -> int:
+        """Where text goes on: what is written from now on is read from here."""
+        return self.log.cursor(self.log.committed) + len(self.transcript.pending)
+
+    @property
+    def version(self) -> int:
+        """A number that changes whenever the screen may have."""
+        return self._ring.written + self._resizes
+
+    @property
+    def input_cursor(self) -> int:
+        """The cursor at the last input; it survives a host."""
+        return self._ring.input_cursor
+
+    def note_input(self) -> None:
+        """Remember that input is about to be given."""
+        self._ring.note(input_cursor=self.cursor)
+        self.show()
+
+    def show(self) -> None:
+        """Note that somebody was shown the unfinished line, or a cursor behind it."""
+        self._ring.note(shown=self._ring.written)
+        self._observe()
+
+    def _observe(self) -> None:
+        self.transcript.observe()
+        self._shown = len(self.transcript.pending)
+
+    def take(self, fd: int) -> Taken:
+        """Read what the terminal has, a bounded batch, and understand it."""
+        begun = time.monotonic()
+        preview = Preview(self.emulator, over=self._scanner.within)
+        count, still_open = drain(fd, self._ring.room(), self._reads, preview.show)
+        if not count:
+            return Taken(count=0, open=still_open)
+        start = self._ring.written
+        self._ring.commit(count)
+        data = self._ring.read(start, start + count)
+        replies = self._understand(data, shown=preview.shown)
+        if self._cursors_moved or self._ring.written - self._checkpoint_raw > _CHECKPOINT_AFTER:
+            self.checkpoint()
+        self._pace(time.monotonic() - begun)
+        return Taken(count=count, open=still_open, data=data, replies=replies)
+
+    def _pace(self, took: float) -> None:
+        """Choose the next batch's size: what costs more per byte is taken in smaller bites."""
+        if took > _BATCH_SECONDS:
+            self._reads = max(_LEAST_READS, self._reads // 2)
+        elif took < _BATCH_SECONDS / 2:
+            self._reads = min(_MOST_READS, self._reads * 2)
+
+    def acknowledge(self) -> None:
+        """Note that the replies to all that was taken are on their way."""
+        self._ring.acknowledge()
+
+    def _understand(self, data: bytes, *, shown: int = 0) -> bytes:
+        """Take in *data*, whose first *shown* bytes the emulator has seen."""
+        replies = bytearray()
+        for piece, mark in pieces(data, self._scanner.feed(data)):
+            self.emulator.feed(memoryview(piece)[shown:])
+            shown = 0  # what was shown early has no mark in it, so it was all in the first piece
+            replies += self.emulator.take_replies()
+            line = self.log.committed
+            self.log.append(self.transcript.feed(piece))
+            if self._shown:
+                self._follow_shown(line)
+            if mark is not None:
+                before = self.transcript.pending
+                self.last_mark = Marked(mark=mark, place=self.log.committed, line=before)
+                self.marks_seen += 1
+                self._marked.append(self.last_mark)
+                if mark.kind == "D":
+                    replies.clear()  # who asked has ended; the shell would take it for typing
+        return bytes(replies)
+
+    def straighten(self) -> bytes:
+        """Undo what a program that was killed left set; return it, for other screens to do too.
+
+        It is not in the spool, so a checkpoint has to remember it.
+        """
+        self._understand(_STRAIGHT)
+        self._resizes += 1
+        self.checkpoint()
+        return _STRAIGHT
+
+    def take_marks(self) -> list[Marked]:
+        """Return the marks that came since the last call, in order."""
+        marked, self._marked = self._marked, []
+        return marked
+
+    def _follow_shown(self, line: int) -> None:
+        if self.transcript.superseded:
+            self.log.supersede(line, self._shown)
+            self._cursors_moved = True
+            self._shown = 0
+        elif self.log.committed > line:
+            self._shown = 0
+
+    def resize(self, *, rows: int, cols: int) -> None:
+        """Change the size; a replay from before would wrap differently, so make a checkpoint."""
+        self._resizes += 1
+        self.emulator.resize(rows=rows, cols=cols)
+        self.transcript.resize(cols=cols)
+        self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Save what was understood; if the disk is full, go on and have less to recover from."""
+        self._checkpoint_raw = self._ring.written
+        self._cursors_moved = False
+        try:
+            saved = Checkpoint(
+                version=_VERSION,
+                raw=self._ring.written,
+                emulator=self.emulator.snapshot(),
+                transcript=self.transcript.state(),
+                marks=self.log.marks(),
+                scanner=self._scanner.state,
+                last_mark=self.last_mark,
+            )
+            atomic.replace(
+                _checkpoint_path(self.directory), msgspec.msgpack.encode(saved), durable=False
+            )
+        except (OSError, Busy):  # Busy: within an escape sequence of more than a megabyte
+            return
+
+    def close(self) -> None:
+        """Free memory and descriptors; the files stay."""
+        self.log.close()
+        self.emulator.close()
+        self._ring.close()
+
+
+def _chunks(start: int, borders: set[int], end: int) -> list[tuple[int, int]]:
+    """Cut a stretch of the stream into batches, none of them across one of *borders*."""
+    within = {border for border in borders if start < border < end}
+    cuts = sorted({*range(start, end, AHEAD), end, *within})
+    return [(begin, stop) for begin, stop in itertools.pairwise(cuts) if stop > begin]
+
+
+def _checkpoint_path(directory: str) -> str:
+    return f"{directory}/checkpoint"
+
+
+def _read_checkpoint(directory: str) -> Checkpoint | None:
+    try:
+        with open(_checkpoint_path(directory), "rb") as file:
+            saved = msgspec.msgpack.decode(file.read(), type=Checkpoint)
+    except FileNotFoundError:
+        return None
+    except msgspec.DecodeError as error:
+        raise RingLost(f"{directory}: damaged checkpoint: {error}") from error
+    if saved.version != _VERSION:
+        raise RingLost(f"{directory}: checkpoint version {saved.version}, not {_VERSION}")
+    return saved

@@ -1,0 +1,1 @@
+"""Viewers: people attached to a session, with bounded buffers."""

@@ -1,0 +1,201 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_pty.core.tty_state import Known, Seat, Verdict, judge
+
+# A shell that edits its line at a prompt; each test says what is different.
+SHELL = Seat(reading=True, own=True, line_mode=False, echo=False, alternate=False, line="$ ")
+# Another program that the shell started and that reads a line.
+READER = replace(SHELL, own=False, line_mode=True, echo=True)
+UNKNOWN = Known()
+MARKS = Known(prompt="$ ", marks=True)
+
+# Reason -> the seat, what is known, the verdict.
+CASES: dict[str, tuple[Seat, Known, Verdict]] = {
+    "nobody reads": (replace(SHELL, reading=False), UNKNOWN, Verdict.BUSY),
+    "nobody reads, whatever stands there": (
+        replace(SHELL, reading=False, line_mode=True, line="Password: "),
+        UNKNOWN,
+        Verdict.BUSY,
+    ),
+    "nobody reads the full screen": (
+        replace(SHELL, reading=False, alternate=True),
+        UNKNOWN,
+        Verdict.BUSY,
+    ),
+    "a full screen that waits for keys": (
+        replace(READER, line_mode=False, alternate=True, line=""),
+        UNKNOWN,
+        Verdict.SCREEN,
+    ),
+    "a full screen is no prompt, whatever its last line": (
+        replace(SHELL, alternate=True, line="$ "),
+        UNKNOWN,
+        Verdict.SCREEN,
+    ),
+    "a program that drew all over the screen that everybody has": (
+        replace(READER, line_mode=False, line=""),
+        Known(drawn=True),
+        Verdict.SCREEN,
+    ),
+    "much was drawn, but the prompt is back": (SHELL, Known(drawn=True), Verdict.PROMPT),
+    "much was drawn, then a line is asked for": (
+        replace(READER, line="name? "),
+        Known(drawn=True),
+        Verdict.INPUT,
+    ),
+    "much was drawn by the session's own line editor": (
+        replace(SHELL, line="name? "),
+        Known(drawn=True),
+        Verdict.INPUT,
+    ),
+    "a line that looks like a prompt": (replace(SHELL, line="a@b:~$ "), UNKNOWN, Verdict.PROMPT),
+    "a prompt without line editing": (
+        replace(SHELL, line_mode=True, echo=True, line="# "),
+        UNKNOWN,
+        Verdict.PROMPT,
+    ),
+    "the prompt of a program that a shell started": (
+        replace(READER, line=">>> "),
+        UNKNOWN,
+        Verdict.PROMPT,
+    ),
+    "the prompt of before, which looks like none": (
+        replace(SHELL, line="ready when you are "),
+        Known(prompt="ready when you are "),
+        Verdict.PROMPT,
+    ),
+    "the prompt of before, its blank lost": (
+        replace(SHELL, line="ready"),
+        Known(prompt="ready "),
+        Verdict.PROMPT,
+    ),
+    "the prompt of before behind output without a line end": (
+        replace(SHELL, line="abc!! "),
+        Known(prompt="!! "),
+        Verdict.PROMPT,
+    ),
+    "a prompt of one sign, alone": (replace(SHELL, line="! "), Known(prompt="!"), Verdict.PROMPT),
+    "a sign that may end any line": (
+        replace(READER, line="Really! "),
+        Known(prompt="!"),
+        Verdict.INPUT,
+    ),
+    "an empty line was the prompt, so it tells nothing": (
+        replace(READER, line=""),
+        Known(prompt="  "),
+        Verdict.INPUT,
+    ),
+    "a question": (replace(READER, line="name? "), UNKNOWN, Verdict.INPUT),
+    "a question to a line editor": (
+        replace(SHELL, own=False, line="name? "),
+        UNKNOWN,
+        Verdict.INPUT,
+    ),
+    "no word at all (`cat`)": (replace(READER, line=""), UNKNOWN, Verdict.INPUT),
+    "a line that is not shown": (
+        replace(READER, echo=False, line="Password: "),
+        UNKNOWN,
+        Verdict.SECRET,
+    ),
+    "a line editor shows the line itself": (
+        replace(READER, line_mode=False, echo=False, line="Password: "),
+        UNKNOWN,
+        Verdict.INPUT,
+    ),
+    "a prompt that nobody marked in a program that marks": (SHELL, MARKS, Verdict.INPUT),
+    "`read` of a shell that marks, with a prompt of its own": (
+        replace(SHELL, line_mode=True, echo=True),
+        MARKS,
+        Verdict.INPUT,
+    ),
+    "`read -s` of a shell that marks": (
+        replace(SHELL, line_mode=True),
+        MARKS,
+        Verdict.SECRET,
+    ),
+    "a shell that marks became its like without marks": (
+        SHELL,
+        replace(MARKS, replaced=True),
+        Verdict.PROMPT,
+    ),
+    "a shell that marks became another program": (
+        replace(SHELL, line_mode=True, echo=True, line=">>> "),
+        replace(MARKS, replaced=True),
+        Verdict.PROMPT,
+    ),
+    "another program asks, under a shell that marks": (
+        replace(READER, line=">>> "),
+        MARKS,
+        Verdict.PROMPT,
+    ),
+    "another program asks for a secret, under a shell that marks": (
+        replace(READER, echo=False, line="[sudo] password for me: "),
+        MARKS,
+        Verdict.SECRET,
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", CASES)
+def test_who_sits_at_the_keyboard_tells_what_is_going_on(reason: str) -> None:
+    """
+    Each seat has one verdict, for the reason that names it.
+    """
+    seat, known, verdict = CASES[reason]
+
+    assert judge(seat, known) is verdict
+
+
+SEATS = st.builds(
+    Seat,
+    reading=st.booleans(),
+    own=st.booleans(),
+    line_mode=st.booleans(),
+    echo=st.booleans(),
+    alternate=st.booleans(),
+    line=st.sampled_from(("", "$ ", "name? ", "abc=> ", "=> ")),
+)
+KNOWNS = st.builds(
+    Known,
+    prompt=st.sampled_from((None, "", "$ ", "=> ")),
+    marks=st.booleans(),
+    drawn=st.booleans(),
+    replaced=st.booleans(),
+)
+
+
+@given(seat=SEATS, known=KNOWNS)
+def test_only_a_reader_is_waited_for(seat: Seat, known: Known) -> None:
+    """
+    Whatever stands there: nobody reads means busy, and the full screen is never a prompt.
+    """
+    verdict = judge(seat, known)
+
+    assert (verdict is Verdict.BUSY) == (not seat.reading)
+    assert (verdict is Verdict.SCREEN) >= (seat.reading and seat.alternate)
+    assert verdict is not Verdict.SECRET or (seat.line_mode and not seat.echo)
+
+
+@given(seat=SEATS, known=KNOWNS)
+def test_a_program_that_marks_is_taken_at_its_word(seat: Seat, known: Known) -> None:
+    """
+    As long as it is the same program, a line of its own that it did not mark is no prompt.
+    """
+    quiet = replace(known, marks=True, replaced=False)
+
+    assert judge(replace(seat, own=True), quiet) is not Verdict.PROMPT
+
+
+def test_who_always_polls_says_itself_when_it_asks() -> None:
+    """
+    Node waits for its keyboard and for a promise at one place; only another program's wait counts.
+    """
+    polling = replace(SHELL, polling=True, line="")
+
+    assert judge(polling, Known(marks=True, loops=True)) is Verdict.BUSY
+    assert judge(polling, Known(marks=True)) is Verdict.INPUT
+    assert judge(replace(polling, own=False), Known(marks=True, loops=True)) is Verdict.INPUT

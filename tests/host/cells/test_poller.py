@@ -1,0 +1,58 @@
+"""When the terminal is looked at."""
+
+from __future__ import annotations
+
+import asyncio
+
+from agent_pty.host.cells.poller import Probe
+
+SETTLED = 0.02
+
+
+def test_it_looks_once_when_things_have_settled() -> None:
+    """
+    What happens before the look is due puts it off.
+    """
+
+    async def story() -> tuple[float, list[float]]:
+        loop, looked, last = asyncio.get_running_loop(), asyncio.Event(), 0.0
+        looks: list[float] = []
+
+        def look() -> None:
+            looks.append(loop.time())
+            looked.set()
+
+        def happen() -> None:
+            nonlocal last
+            last = loop.time()
+            probe.soon()
+
+        probe, begin = Probe(look), loop.time()
+        happen()
+        loop.call_at(begin + SETTLED / 2, happen)  # comes before the look, however slow we are
+        await looked.wait()
+        return last, looks
+
+    last, looks = asyncio.run(story())
+
+    assert len(looks) == 1
+    assert looks[0] >= last + SETTLED
+
+
+def test_a_probe_that_was_stopped_does_not_look() -> None:
+    """
+    Not even by the timer of an earlier event.
+    """
+
+    async def story() -> list[str]:
+        loop, over = asyncio.get_running_loop(), asyncio.Event()
+        looks: list[str] = []
+        probe = Probe(lambda: looks.append("look"))
+        probe.soon()
+        probe.soon()
+        probe.stop()
+        loop.call_later(2 * SETTLED, over.set)
+        await over.wait()
+        return looks
+
+    assert asyncio.run(story()) == []
