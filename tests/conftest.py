@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from user import Agent
+from support.agent import Agent
 
 
 @contextlib.contextmanager

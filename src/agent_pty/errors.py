@@ -31,6 +31,7 @@ shell script the class of the failure.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 
@@ -201,6 +202,17 @@ class Internal(AgentPtyError):
 
 def _tree(root: type[AgentPtyError]) -> list[type[AgentPtyError]]:
     return [root] + [found for child in root.__subclasses__() for found in _tree(child)]
+
+
+def unwrapped(envelope: Mapping[str, Any]) -> Any:
+    """Return what a decoded envelope carries, or raise the error in it.
+
+    This is the one place where a failure becomes an exception again.
+    """
+    if envelope["ok"]:
+        return envelope["data"]
+    code, details = envelope.get("code", "error"), envelope.get("details") or {}
+    raise from_wire(code, envelope["error"], details)
 
 
 def from_wire(code: str, message: str, details: dict[str, Any]) -> AgentPtyError:

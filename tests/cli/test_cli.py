@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from agent_pty.cli.main import COMMANDS, main, parser
-from user import Agent, eventually
-from wire import exchange
+from support.agent import Agent, eventually
+from support.raw_socket import exchange
 
 USAGE = 2
 ENDED = 5

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_pty.store.lock import Lock
-from user import Agent
+from support.agent import Agent
 
 CONTRACT = ["git", "shell", "log_dir", "socket_parent"]
 OURS = [

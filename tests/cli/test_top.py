@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_pty.cli.main import COMMANDS
-from user import Agent, slay
+from support.agent import Agent, slay
 
 TOP = (sys.executable, "-m", "agent_pty.cli.main", "top")
 HELP = "q quit"

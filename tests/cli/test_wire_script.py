@@ -28,7 +28,7 @@ from agent_pty.cli import wire
 from agent_pty.client.connection import connect
 from agent_pty.core.layout import layout
 from agent_pty.errors import DaemonError
-from user import Agent
+from support.agent import Agent
 
 K = wire.script()
 SECONDS = 30.0

@@ -25,7 +25,7 @@ def test_what_fits_stays_as_it_is() -> None:
 
 def test_the_tail_is_kept_behind_the_note() -> None:
     """
-    Whole lines of the end are kept; the note says how many are missing and where they are.
+    RunToEnd lines of the end are kept; the note says how many are missing and where they are.
     """
     note, *kept = fitted(TEXT, 40, keep="tail", pointer="ask {me}").splitlines()
 
@@ -36,7 +36,7 @@ def test_the_tail_is_kept_behind_the_note() -> None:
 
 def test_the_head_is_kept_before_the_note() -> None:
     """
-    Whole lines of the beginning are kept, the note comes last.
+    RunToEnd lines of the beginning are kept, the note comes last.
     """
     *kept, note = fitted(TEXT, 40, keep="head", pointer="ask").splitlines()
 

@@ -4,14 +4,14 @@ import pytest
 
 from agent_pty.core.condition import (
     PROMPT_SETTLES,
+    CellOutcome,
     Ended,
     Exit,
     Idle,
-    Look,
     Machine,
-    News,
     Output,
     Prompt,
+    ScreenDrawn,
     Search,
     Start,
     Text,
@@ -66,9 +66,9 @@ def unheard(cell_id: str) -> str | None:
     raise UnknownCell("unknown cell", cell_id=cell_id)
 
 
-def made(condition: str, *, since: float = 0.0, news: News = unheard) -> Machine:
+def made(condition: str, *, since: float = 0.0, outcome: CellOutcome = unheard) -> Machine:
     """Return the machine of a condition."""
-    return machine(condition, compiled=compiled, news=news, since=since)
+    return machine(condition, compiled=compiled, outcome=outcome, since=since)
 
 
 # -- text
@@ -99,7 +99,7 @@ def test_text_on_the_screen_counts() -> None:
     text = made("ready")
 
     assert text.feed(Output(at=1.0, view=Seen(screen="ready"))) is None
-    assert text.feed(Look(at=1.0, view=Seen(screen="ready"))) == "ready"
+    assert text.feed(ScreenDrawn(at=1.0, view=Seen(screen="ready"))) == "ready"
 
 
 def test_last_words_count() -> None:
@@ -131,7 +131,7 @@ def test_a_screen_wait_looks_only_at_the_screen() -> None:
         Ended(at=0.0, view=Expensive()),
     ):
         assert screen.feed(event) is None
-    assert screen.feed(Look(at=0.0, view=Seen(screen="a menu"))) == "<menu>"
+    assert screen.feed(ScreenDrawn(at=0.0, view=Seen(screen="a menu"))) == "<menu>"
 
 
 def test_a_regex_is_compiled_and_answers_what_it_found() -> None:
@@ -188,7 +188,7 @@ def test_a_dead_program_has_no_prompt() -> None:
     prompt = made("prompt", since=0.0)
 
     assert prompt.feed(Ended(at=9.0, view=PROMPT)) is None
-    assert prompt.feed(Look(at=9.0, view=PROMPT)) is None
+    assert prompt.feed(ScreenDrawn(at=9.0, view=PROMPT)) is None
 
 
 # -- idle
@@ -237,7 +237,7 @@ def test_only_the_end_is_an_exit() -> None:
     for event in (
         Start(at=0.0, view=Expensive()),
         Output(at=0.0, view=Expensive()),
-        Look(at=0.0, view=Expensive()),
+        ScreenDrawn(at=0.0, view=Expensive()),
         Tick(at=0.0, view=Expensive()),
     ):
         assert leaving.feed(event) is None
@@ -252,7 +252,7 @@ def test_a_cell_is_asked_about_whatever_happens() -> None:
     It may end with output or without: each event asks, and what is told is what was found.
     """
     told: dict[str, str | None] = {"abc": None}
-    waiting = made("cell:abc", news=told.__getitem__)
+    waiting = made("cell:abc", outcome=told.__getitem__)
 
     assert waiting.feed(Start(at=0.0, view=Expensive())) is None
     assert waiting.feed(Output(at=1.0, view=Expensive())) is None

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_pty.core.echo import fresh_lines, without_echo
-from cost import PARTS, is_linear
+from support.cost import PARTS, is_linear
 
 
 @pytest.mark.parametrize(

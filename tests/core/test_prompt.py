@@ -3,7 +3,7 @@
 import pytest
 
 from agent_pty.core.prompt import command_in, looks_like_prompt, prompt_prefix
-from cost import PARTS, is_linear
+from support.cost import PARTS, is_linear
 
 WAITING = [
     "$",

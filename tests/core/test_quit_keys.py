@@ -3,7 +3,7 @@ import re
 import pytest
 
 from agent_pty.core.chord import chord
-from agent_pty.core.quit_keys import _KEYS, how_to_leave
+from agent_pty.core.quit_keys import _KEYS, how_to_quit
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_a_known_program_is_left_with_its_keys(program: str, keys: str) -> None:
     """
     The line names the program as it runs, and keys as `k keys` takes them.
     """
-    assert how_to_leave(program) == f"{program} has the whole screen; leave it with keys: {keys}"
+    assert how_to_quit(program) == f"{program} has the whole screen; leave it with keys: {keys}"
 
 
 @pytest.mark.parametrize("program", ["doom", "", ".hidden", "vimdiffer"])
@@ -30,7 +30,7 @@ def test_of_an_unknown_program_only_advice_is_given(program: str) -> None:
     """
     Nothing is claimed to end it; a program without a name is called one.
     """
-    told = how_to_leave(program)
+    told = how_to_quit(program)
 
     assert told.startswith(f"{program or 'the program'} has the whole screen; try keys: ")
     assert "interrupt" in told
@@ -50,4 +50,4 @@ def test_the_advice_is_one_line() -> None:
     It stands in a JSON line and on standard error: no line ends, no controls.
     """
     for program in (*_KEYS, "doom", ""):
-        assert re.fullmatch(r"[ -~]+", how_to_leave(program))
+        assert re.fullmatch(r"[ -~]+", how_to_quit(program))

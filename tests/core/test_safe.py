@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent_pty.core.safe import QUIET, Allowed, SafeOutput
 from agent_pty.emulator import Bell, CwdChanged, Emulator, Progress, Style
-from harm import HARMFUL, harms
+from support.harmful import HARMFUL, harms
 
 ST = b"\x1b\\"
 BEL = b"\x07"

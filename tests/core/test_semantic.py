@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from agent_pty.core import semantic
 from agent_pty.core.semantic import Span, spans, summarise
-from cost import PARTS, is_linear
+from support.cost import PARTS, is_linear
 
 ERRORS = [
     "error: x",

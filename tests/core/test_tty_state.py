@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty.core.tty_state import Known, Seat, Verdict, judge
+from agent_pty.core.tty_state import Known, TtyState, Verdict, judge
 
 # A shell that edits its line at a prompt; each test says what is different.
-SHELL = Seat(reading=True, own=True, line_mode=False, echo=False, alternate=False, line="$ ")
+SHELL = TtyState(reading=True, own=True, line_mode=False, echo=False, alternate=False, line="$ ")
 # Another program that the shell started and that reads a line.
 READER = replace(SHELL, own=False, line_mode=True, echo=True)
 UNKNOWN = Known()
 MARKS = Known(prompt="$ ", marks=True)
 
-# Reason -> the seat, what is known, the verdict.
-CASES: dict[str, tuple[Seat, Known, Verdict]] = {
+# Reason -> the tty, what is known, the verdict.
+CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
     "nobody reads": (replace(SHELL, reading=False), UNKNOWN, Verdict.BUSY),
     "nobody reads, whatever stands there": (
         replace(SHELL, reading=False, line_mode=True, line="Password: "),
@@ -143,15 +143,15 @@ CASES: dict[str, tuple[Seat, Known, Verdict]] = {
 @pytest.mark.parametrize("reason", CASES)
 def test_who_sits_at_the_keyboard_tells_what_is_going_on(reason: str) -> None:
     """
-    Each seat has one verdict, for the reason that names it.
+    Each tty has one verdict, for the reason that names it.
     """
-    seat, known, verdict = CASES[reason]
+    tty, known, verdict = CASES[reason]
 
-    assert judge(seat, known) is verdict
+    assert judge(tty, known) is verdict
 
 
 SEATS = st.builds(
-    Seat,
+    TtyState,
     reading=st.booleans(),
     own=st.booleans(),
     line_mode=st.booleans(),
@@ -168,26 +168,26 @@ KNOWNS = st.builds(
 )
 
 
-@given(seat=SEATS, known=KNOWNS)
-def test_only_a_reader_is_waited_for(seat: Seat, known: Known) -> None:
+@given(tty=SEATS, known=KNOWNS)
+def test_only_a_reader_is_waited_for(tty: TtyState, known: Known) -> None:
     """
     Whatever stands there: nobody reads means busy, and the full screen is never a prompt.
     """
-    verdict = judge(seat, known)
+    verdict = judge(tty, known)
 
-    assert (verdict is Verdict.BUSY) == (not seat.reading)
-    assert (verdict is Verdict.SCREEN) >= (seat.reading and seat.alternate)
-    assert verdict is not Verdict.SECRET or (seat.line_mode and not seat.echo)
+    assert (verdict is Verdict.BUSY) == (not tty.reading)
+    assert (verdict is Verdict.SCREEN) >= (tty.reading and tty.alternate)
+    assert verdict is not Verdict.SECRET or (tty.line_mode and not tty.echo)
 
 
-@given(seat=SEATS, known=KNOWNS)
-def test_a_program_that_marks_is_taken_at_its_word(seat: Seat, known: Known) -> None:
+@given(tty=SEATS, known=KNOWNS)
+def test_a_program_that_marks_is_taken_at_its_word(tty: TtyState, known: Known) -> None:
     """
     As long as it is the same program, a line of its own that it did not mark is no prompt.
     """
     quiet = replace(known, marks=True, replaced=False)
 
-    assert judge(replace(seat, own=True), quiet) is not Verdict.PROMPT
+    assert judge(replace(tty, own=True), quiet) is not Verdict.PROMPT
 
 
 def test_who_always_polls_says_itself_when_it_asks() -> None:

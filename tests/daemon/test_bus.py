@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from agent_pty.daemon.bus import Bus
+from agent_pty.host.message import PastEvents
 
 
 class Station:
@@ -42,20 +44,21 @@ async def take(lines: AsyncIterator[bytes], count: int) -> list[dict[str, Any]]:
 
 def test_events_come_in_order_with_their_time() -> None:
     """
-    The daemon's own and the hosts' are lines of JSON with a time.
+    The daemon's own and the hosts' are lines of JSON; each has the time at which it happened.
     """
 
     async def story() -> None:
         station = Station()
         lines = await station.join()
         station.bus.publish("created", "a", pid=7)
-        station.bus.relay(b'{"event":"title","id":"a","title":"t"}')
+        station.bus.relay(b'{"event":"title","id":"a","title":"t","ts":"then"}')
 
         first, second = await take(lines, 2)
 
         assert (first["event"], first["id"], first["pid"]) == ("created", "a", 7)
         assert (second["event"], second["title"]) == ("title", "t")
-        assert first["ts"] <= second["ts"]
+        assert dt.datetime.fromisoformat(first["ts"]).utcoffset() == dt.timedelta(0)
+        assert second["ts"] == "then"
 
     asyncio.run(story())
 
@@ -197,5 +200,47 @@ def test_a_watcher_who_leaves_before_the_hosts_know_is_forgotten() -> None:
 
         assert told == [True, False]
         assert not bus._watchers
+
+    asyncio.run(story())
+
+
+def test_the_past_comes_first_and_nothing_twice() -> None:
+    """
+    What was published while the past was fetched is in both; it is sent once, in order.
+    """
+
+    async def story() -> None:
+        station = Station()
+
+        async def past() -> PastEvents:
+            station.bus.relay(b'{"event":"bell","id":"a","seq":4}')
+            station.bus.relay(b'{"event":"bell","id":"a","seq":5}')
+            events = [{"event": "bell", "id": "a", "seq": number} for number in (3, 4)]
+            return PastEvents(events=events, missed=2)
+
+        lines = station.bus.watch("a", None, past=past)
+
+        told = await take(lines, 4)
+
+        assert told[0] == {"event": "lagged", "missed": 2}
+        assert [one["seq"] for one in told[1:]] == [3, 4, 5]
+
+    asyncio.run(story())
+
+
+def test_an_outcome_is_sent_to_who_asks_for_it() -> None:
+    """
+    It belongs to an input that everybody saw; by itself it is noise.
+    """
+
+    async def story() -> None:
+        station = Station()
+        outcomes, everything = await station.join(kinds=["outcome"]), await station.join()
+
+        station.bus.relay(b'{"event":"outcome","id":"a"}')
+        station.bus.relay(b'{"event":"bell","id":"a"}')
+
+        assert (await take(everything, 1))[0]["event"] == "bell"
+        assert (await take(outcomes, 1))[0]["event"] == "outcome"
 
     asyncio.run(story())

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from agent_pty.daemon.run_to_end import Whole
+from agent_pty.daemon.run_to_end import RunToEnd
 
 
 def test_the_answer_is_that_of_the_work() -> None:
@@ -22,8 +22,8 @@ def test_the_answer_is_that_of_the_work() -> None:
 
     async def ask() -> int:
         with pytest.raises(ValueError, match="no"):
-            await Whole().do(broken())
-        return await Whole().do(seven())
+            await RunToEnd().do(broken())
+        return await RunToEnd().do(seven())
 
     assert asyncio.run(ask()) == 7
 
@@ -43,7 +43,7 @@ def test_who_leaves_does_not_stop_the_work() -> None:
 
     async def leave() -> None:
         begun, gate, done = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        whole = Whole()
+        whole = RunToEnd()
         caller = asyncio.get_running_loop().create_task(whole.do(work(begun, gate, done)))
         await begun.wait()
         caller.cancel()
@@ -70,7 +70,7 @@ def test_a_failure_that_nobody_awaits_is_told(capsys: pytest.CaptureFixture[str]
 
     async def leave() -> None:
         begun, gate = asyncio.Event(), asyncio.Event()
-        caller = asyncio.get_running_loop().create_task(Whole().do(work(begun, gate)))
+        caller = asyncio.get_running_loop().create_task(RunToEnd().do(work(begun, gate)))
         await begun.wait()
         caller.cancel()
         await asyncio.gather(caller, return_exceptions=True)

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from agent_pty.emulator import Emulator
-from harm import HARMFUL, harms
-from human import Human, human
-from user import Agent, slay
-from wire import Wire, wire
+from support.agent import Agent, slay
+from support.harmful import HARMFUL, harms
+from support.person import Human, human
+from support.raw_socket import Wire, wire
 
 DETACH = b"\x1d"
 LONG = 60_000

@@ -17,8 +17,8 @@ import pytest
 
 from agent_pty import errors, ops
 from agent_pty.ops.op import LARGEST_REQUEST
-from user import Agent
-from wire import exchange, wire
+from support.agent import Agent
+from support.raw_socket import exchange, wire
 
 MEBIBYTE = 1024 * 1024
 

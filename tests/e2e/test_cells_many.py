@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from k import K
-from user import Agent
+from support.agent import Agent
+from support.k import K
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -1,4 +1,4 @@
-"""Custody makes crashes boring: `kill -9` of any single process of ours loses no session."""
+"""Recovery makes crashes boring: `kill -9` of any single process of ours loses no session."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from user import Agent, alive, ended, eventually, slay
+from support.agent import Agent, alive, ended, eventually, slay
 
 COUNTING = "i=0; while :; do echo $((i++)); sleep 0.1; done"
 LONG = 60_000

@@ -16,7 +16,7 @@ import pytest
 import agent_pty
 from agent_pty.words.help import K_HELP
 from agent_pty.words.k import _VERBS
-from user import Agent
+from support.agent import Agent
 
 FOLDER = Path(agent_pty.__file__).parent / "agents"
 SKILL = (FOLDER / "SKILL.md").read_text(encoding="utf-8")

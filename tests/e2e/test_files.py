@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from user import Agent, alive
-from wire import exchange, wire
+from support.agent import Agent, alive
+from support.raw_socket import exchange, wire
 
 NOBODY = 65534
 ROOT = os.getuid() == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from user import Agent
+from support.agent import Agent
 
 
 def test_a_session_runs_a_command(agent: Agent) -> None:

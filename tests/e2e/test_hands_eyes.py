@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import AgentPtyError, WaitTimeout
-from user import Agent, eventually
+from support.agent import Agent, eventually
 
 LONG = 60_000
 

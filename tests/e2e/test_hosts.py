@@ -18,7 +18,8 @@ import pytest
 from agent_pty.core.frame import HEADER, LARGEST, Frame, Kind, encoded
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.errors import AgentPtyError, HostLost
-from user import Agent, alive, ended, eventually, slay
+from agent_pty.host.message import Describe
+from support.agent import Agent, alive, ended, eventually, slay
 
 LONG = 60_000
 
@@ -240,7 +241,7 @@ def test_hst_06_a_host_that_talks_nonsense_is_dropped(nonsense: str) -> None:
             await asyncio.get_running_loop().create_unix_connection(lambda: link, path)
             error = None
             try:
-                await link.request({"session": "x"}, b"{}")
+                await link.request(Describe())
             except AgentPtyError as raised:
                 error = raised
             await gone.wait()

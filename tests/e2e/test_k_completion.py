@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from k import SHELLS, K, within
-from user import Agent, eventually
+from support.agent import Agent, eventually
+from support.k import SHELLS, K, within
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up
-from k import K
-from user import Agent
+from support.agent import Agent
+from support.followers import SLEEPER, await_end, await_up
+from support.k import K
 
 RUN_USAGE = "usage: k run [-j] [-t N] [session] <code>\n"
 NO_SESSION = "ERR: no session found.\n"

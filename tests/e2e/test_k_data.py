@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from k import SHELLS, K, within
-from user import Agent
+from support.agent import Agent
+from support.k import SHELLS, K, within
 
 RULE = "──"  # as in the event lines of the original
 

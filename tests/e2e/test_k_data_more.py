@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from k import SHELLS, K, within
-from user import Agent
+from support.agent import Agent
+from support.k import SHELLS, K, within
 
 PROGRAMS = [*SHELLS, "python3"]
 

@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up, fired
-from k import K
-from user import Agent, alive, eventually, running, slay
+from support.agent import Agent, alive, eventually, running, slay
+from support.followers import SLEEPER, await_end, await_up, fired
+from support.k import K
 
 # Each says "up" once it does not hear Ctrl-C any more.
 DEAF = {

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up, fired, follower, monitor
-from k import K
-from user import Agent, eventually, running
+from support.agent import Agent, eventually, running
+from support.followers import SLEEPER, await_end, await_up, fired, follower, monitor
+from support.k import K
 
 LARGE = "seq 30000"  # above 64 KiB, where answers come by pages
 LARGE_OUTPUT = "\n".join(str(number) for number in range(1, 30001))

@@ -7,9 +7,9 @@ import signal
 
 import pytest
 
-from beside import await_end, watching
-from k import K
-from user import Agent
+from support.agent import Agent
+from support.followers import await_end, watching
+from support.k import K
 
 
 @pytest.fixture(scope="module")

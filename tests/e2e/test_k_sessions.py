@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up, fired, follower
-from k import K
-from user import Agent, eventually, running, slay
+from support.agent import Agent, eventually, running, slay
+from support.followers import SLEEPER, await_end, await_up, fired, follower
+from support.k import K
 
 
 @pytest.fixture(scope="module")

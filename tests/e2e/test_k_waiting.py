@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from k import K
-from user import Agent, eventually
+from support.agent import Agent, eventually
+from support.k import K
 
 LIMIT = 30  # seconds, the default of `k run`
 # Far below the limit, and far above what it takes on a busy machine.

@@ -21,10 +21,10 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import AgentPtyError
-from agent_pty.keeper.channel import Message
 from agent_pty.keeper.link import KeeperLink
+from agent_pty.keeper.message import Spawn
 from agent_pty.process import table, tree
-from user import Agent, alive, ended, eventually, running, slay
+from support.agent import Agent, alive, ended, eventually, running, slay
 
 LONG = 60_000
 # Nobody else sleeps for so long: by this number a test knows its own.
@@ -479,23 +479,17 @@ def test_kil_17_a_program_that_no_daemon_heard_of_is_ended(agent: Agent, nap: st
 
 async def _spawn_behind_the_daemon(agent: Agent, script: str) -> int:
     """Ask the keeper as a daemon would, and go no further."""
-
-    def hear(_: Message) -> None:
-        return None
-
-    link = KeeperLink(on_event=hear, on_lost=lambda: None)
+    link = KeeperLink(on_event=lambda _event, _fds: None, on_lost=lambda: None)
     await link.connect(agent.layout.keeper_socket, role="client")
     started = await link.ask(
-        {
-            "do": "spawn",
-            "session": "unheard",
-            "argv": ["bash", "-c", script],
-            "cwd": "/tmp",
-            "env": {tree.INSTANCE_VARIABLE: "unheard"},
-            "rows": 24,
-            "cols": 80,
-        }
+        Spawn(
+            instance="unheard",
+            argv=["bash", "-c", script],
+            cwd="/tmp",
+            env={tree.INSTANCE_VARIABLE: "unheard"},
+            rows=24,
+            cols=80,
+        )
     )
     link.close()
-    pid: int = started["pid"]
-    return pid
+    return started.pid

@@ -8,9 +8,9 @@ import signal
 
 import pytest
 
-from beside import SLEEPER, await_end, await_up, fired, follower, monitor
-from k import K
-from user import Agent, slay
+from support.agent import Agent, slay
+from support.followers import SLEEPER, await_end, await_up, fired, follower, monitor
+from support.k import K
 
 TS = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00"
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from user import Agent, alive, eventually, slay
-from wire import exchange, wire
+from support.agent import Agent, alive, eventually, slay
+from support.raw_socket import exchange, wire
 
 # What `stop` and SIGTERM may take: the daemon gives its hosts ten seconds, and then goes.
 STOP_SECONDS = 15.0

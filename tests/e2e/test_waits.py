@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import AgentPtyError, SessionEnded, UnknownCell, WaitTimeout
-from user import Agent, eventually
-from wire import exchange, wire
+from support.agent import Agent, eventually
+from support.raw_socket import exchange, wire
 
 TIMEOUT = 4
 ENDED = 5

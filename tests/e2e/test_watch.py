@@ -15,8 +15,8 @@ from typing import Any, Self
 
 from agent_pty.core.safe import QUIET
 from agent_pty.emulator import Emulator
-from user import Agent, eventually
-from wire import Wire, wire
+from support.agent import Agent, eventually
+from support.raw_socket import Wire, wire
 
 LONG = 60_000
 CROWD = 24

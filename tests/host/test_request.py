@@ -7,19 +7,22 @@ from typing import Any, cast
 import pytest
 
 from agent_pty.host import principal
+from agent_pty.host.principal import Principal
 from agent_pty.host.request import open_stream
 from agent_pty.host.session import Session
+from agent_pty.host.terminal.terminal import InputKind
 
 
 class Keys:
-    """Hands that note what they press and for whom."""
+    """Input that notes what is pressed and for whom."""
 
     def __init__(self) -> None:
         self.pressed: list[tuple[bytes, str]] = []
 
-    async def press(self, data: bytes) -> int:
+    async def press(self, data: bytes, *, kind: InputKind) -> int:
         """Press."""
-        self.pressed.append((data, principal.acting.get()["kind"]))
+        assert kind is InputKind.ATTACH
+        self.pressed.append((data, principal.acting.get().kind))
         return 0
 
 
@@ -27,7 +30,7 @@ class Fake:
     """As much of a session as a keyboard needs."""
 
     def __init__(self) -> None:
-        self.hands = Keys()
+        self.input = Keys()
 
 
 def attach(session: Fake, **fields: Any) -> Any:
@@ -54,7 +57,7 @@ def test_only_who_may_type_types(*, read_only: bool) -> None:
         opened = attach(session, read_only=read_only)
         opened.typed(b"evil\r")
         await settle()
-        return session.hands.pressed
+        return session.input.pressed
 
     assert asyncio.run(story()) == ([] if read_only else [(b"evil\r", "agent")])
 
@@ -68,7 +71,7 @@ def test_keys_are_pressed_in_order_by_who_opened_the_stream() -> None:
         session = Fake()
 
         async def opening() -> Any:
-            principal.acting.set({"kind": "human"})
+            principal.acting.set(Principal(kind="human"))
             return attach(session)
 
         opened = await asyncio.get_running_loop().create_task(opening())
@@ -77,7 +80,7 @@ def test_keys_are_pressed_in_order_by_who_opened_the_stream() -> None:
         await settle()
         opened.typed(b"c")
         await settle()
-        return session.hands.pressed
+        return session.input.pressed
 
     assert asyncio.run(story()) == [(b"ab", "human"), (b"c", "human")]
 

@@ -9,19 +9,29 @@ from pathlib import Path
 import pytest
 
 from agent_pty.errors import SessionEnded
+from agent_pty.host.events import Numbered
 from agent_pty.host.session import Session
-from agent_pty.host.terminal.output import Stream, Taken
+from agent_pty.host.terminal.output import Taken, TerminalOutput
 from agent_pty.ops.model import Spec, State
 from agent_pty.process.tree import Root
 
 
-class Poisoned(Stream):
+class Poisoned(TerminalOutput):
     """A stream that meets bytes it cannot bear."""
 
     def take(self, fd: int) -> Taken:
         """Fail in the middle of a batch."""
         super().take(fd)
         raise RuntimeError("poison")
+
+
+async def unasked(_session: Session, _payload: bytes) -> bytes:
+    """Answer requests of the session's own ops, of which there are none."""
+    raise AssertionError
+
+
+def unwatched(_session: Session, _numbered: Numbered) -> None:
+    """Take events that nobody watches."""
 
 
 def spec(name: str) -> Spec:
@@ -38,14 +48,16 @@ def spec(name: str) -> Spec:
     )
 
 
-def session(kind: type[Stream], name: str, directory: Path) -> tuple[Session, int]:
+def session(kind: type[TerminalOutput], name: str, directory: Path) -> tuple[Session, int]:
     """Open a session on a real terminal; the program's end of it is ours to write to."""
     directory.mkdir()
     master, slave = os.openpty()
-    stream = kind.create(str(directory), rows=24, cols=80, keep=1 << 20, nonce="5eed")
+    output = kind.create(str(directory), rows=24, cols=80, keep=1 << 20, nonce="5eed")
     root = Root(pid=os.getpid(), birth=None, instance=name, terminal=None, keeper=None)
-    made = Session(spec(name), master=master, root=root, stream=stream)
-    made.start()
+    made = Session(
+        spec(name), master=master, root=root, output=output, perform=unasked, watcher=unwatched
+    )
+    made.start(owed=b"", recovered=False)
     return made, slave
 
 
@@ -58,18 +70,18 @@ def test_lif_09_a_failing_reader_is_one_sessions_trouble(
 
     async def story() -> None:
         bad, bad_end = session(Poisoned, "bad", tmp_path / "bad")
-        good, good_end = session(Stream, "good", tmp_path / "good")
+        good, good_end = session(TerminalOutput, "good", tmp_path / "good")
 
         os.write(bad_end, b"boom\n")
         with pytest.raises(SessionEnded, match="poison"):
-            await bad.wait(until=["never"], fail_on=[], patience=30, since=None)
+            await bad.waits.wait(until=["never"], fail_on=[], patience=30, since=None)
         os.write(good_end, b"still here\n")
-        seen = await good.wait(until=["still here"], fail_on=[], patience=30, since=None)
+        seen = await good.waits.wait(until=["still here"], fail_on=[], patience=30, since=None)
 
         assert seen.matched == "still here"
-        assert bad.state is State.LOST
+        assert bad.terminal.state is State.LOST
         assert "poison" in (bad.describe().diagnosis or "")
-        assert "boom" in bad.read(since=None, tail=None, max_bytes=100, grep=None).text
+        assert "boom" in bad.transcript.read(since=None, tail=None, max_bytes=100, grep=None).text
         for one, end in ((bad, bad_end), (good, good_end)):
             one.close()
             os.close(end)

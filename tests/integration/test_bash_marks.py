@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import bash
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 PROMPTS = {
     "empty": "PS1=",

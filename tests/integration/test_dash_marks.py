@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import dash
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 pytestmark = pytest.mark.skipif(shutil.which("dash") is None, reason="dash is not installed")
 

@@ -8,7 +8,7 @@ import pytest
 
 from agent_pty.integration import fish
 from agent_pty.integration.injected import SCRIPTS
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 # Gives up the line, as Ctrl-C does. fish loses a Ctrl-C that comes just before it reads: without
 # marks, too, one in two that follow upon the echo of a key. This is a key and is read as one.

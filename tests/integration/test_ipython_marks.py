@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import ipython
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 IPYTHON = os.path.join(os.path.dirname(sys.executable), "ipython")
 

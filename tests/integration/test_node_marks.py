@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import integrate, node
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import integrate, psql
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 _BIN = max(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")), default="")
 SERVER = os.path.dirname(_BIN or shutil.which("initdb") or "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import python
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 
 def interpreters() -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_pty.integration import integrate, sqlite3
-from marks import NONCE, Marked
+from support.marks import NONCE, Marked
 
 
 def has_readline() -> bool:

@@ -12,7 +12,7 @@ from agent_pty import __version__
 from agent_pty.client.start import start_keeper
 from agent_pty.core.frame import Frame, Kind, encoded
 from agent_pty.core.layout import Layout
-from custody import Talk, keeper, read_until, wait_for_end
+from support.keeper import Talk, keeper, read_until, wait_for_end
 
 Kept = tuple[Layout, Talk]
 
@@ -85,9 +85,10 @@ def test_how_a_program_ended_is_told_exactly(
 
     talk.spawn("ending", *argv)
 
-    assert talk.event("ended").body == {"event": "ended", "session": "ending", "ended": ending}
+    told = talk.event("ended").body
+    assert (told["instance"], told["ended"]) == ("ending", ending)
     assert sessions(talk)["ending"]["ended"] == ending
-    talk.ask(do="release", session="ending")
+    talk.ask(do="release", instance="ending")
 
 
 def test_the_end_of_every_short_program_is_told(talk: Talk) -> None:
@@ -102,7 +103,7 @@ def test_the_end_of_every_short_program_is_told(talk: Talk) -> None:
 
     assert told == names
     for name in names:
-        talk.ask(do="release", session=name)
+        talk.ask(do="release", instance=name)
 
 
 def test_failed_starts_leave_nothing(talk: Talk) -> None:
@@ -131,7 +132,7 @@ def test_ended_programs_leave_nothing_once_released(talk: Talk) -> None:
     assert descriptors(talk) == before + 20
 
     for number in range(20):
-        talk.ask(do="release", session=f"ok{number}")
+        talk.ask(do="release", instance=f"ok{number}")
 
     assert descriptors(talk) == before
     assert children(talk) == []
@@ -143,7 +144,7 @@ def test_release_hangs_up_the_terminal(talk: Talk) -> None:
     """
     program = os.pidfd_open(talk.spawn("released", "sleep", "1000")["pid"])
 
-    talk.ask(do="release", session="released")
+    talk.ask(do="release", instance="released")
 
     wait_for_end(program)
     os.close(program)
@@ -154,7 +155,7 @@ def test_releasing_what_is_not_held_is_no_error(talk: Talk) -> None:
     """
     Who lets go twice gets the same answer.
     """
-    assert talk.ask(do="release", session="never was").keys() == {"re"}
+    assert talk.ask(do="release", instance="never was").keys() == {"re"}
 
 
 def test_a_host_is_handed_the_terminal(talk: Talk, host: Talk) -> None:
@@ -163,7 +164,7 @@ def test_a_host_is_handed_the_terminal(talk: Talk, host: Talk) -> None:
     """
     spawned = talk.spawn("handed", "sh", "-c", "read line; echo got-$line; exit 3")
 
-    talk.ask(do="hand", session="handed", host="h", spec={"any": "thing"})
+    talk.ask(do="hand", instance="handed", host="h", spec={"any": "thing"})
     adopt = host.event("adopt")
     (master,) = adopt.fds
     os.write(master, b"it\n")
@@ -173,7 +174,7 @@ def test_a_host_is_handed_the_terminal(talk: Talk, host: Talk) -> None:
     assert b"got-it" in read_until(master, b"got-it")
     assert host.event("ended").body["ended"] == {"code": 3, "signal": None}
     os.close(master)
-    talk.ask(do="release", session="handed")
+    talk.ask(do="release", instance="handed")
 
 
 def test_a_host_that_comes_late_is_handed_its_sessions(shared: Kept, talk: Talk) -> None:
@@ -181,14 +182,14 @@ def test_a_host_that_comes_late_is_handed_its_sessions(shared: Kept, talk: Talk)
     A session given to a host that has not connected yet waits for it.
     """
     talk.spawn("early", "sh", "-c", "echo here-$((40+2)); exec sleep 1000")
-    talk.ask(do="hand", session="early", host="late", spec=None)
+    talk.ask(do="hand", instance="early", host="late", spec=None)
 
     with Talk(shared[0].keeper_socket, role="host", name="late") as late:
         (master,) = late.event("adopt").fds
 
     assert b"here-42" in read_until(master, b"here-42")
     os.close(master)
-    talk.ask(do="release", session="early")
+    talk.ask(do="release", instance="early")
 
 
 def test_custody_keeps_a_terminal_alive(talk: Talk, host: Talk) -> None:
@@ -200,7 +201,7 @@ def test_custody_keeps_a_terminal_alive(talk: Talk, host: Talk) -> None:
 
     host.ask(do="custody", fds=(master,), **given)
     os.close(master)
-    talk.ask(do="hand", session="found", host="h", spec=None)
+    talk.ask(do="hand", instance="found", host="h", spec=None)
     (again,) = host.event("adopt").fds
     os.write(slave, b"still here")
 
@@ -209,7 +210,7 @@ def test_custody_keeps_a_terminal_alive(talk: Talk, host: Talk) -> None:
     assert talk.ask(do="hello", role="daemon")["hosts"] == {"h": os.getpid()}
     os.close(again)
     os.close(slave)
-    talk.ask(do="release", session="found")
+    talk.ask(do="release", instance="found")
 
 
 def test_a_session_in_custody_is_not_taken_twice(talk: Talk, host: Talk) -> None:
@@ -227,7 +228,7 @@ def test_a_session_in_custody_is_not_taken_twice(talk: Talk, host: Talk) -> None
     assert sessions(talk)["twice"] == held
     os.close(master)
     os.close(slave)
-    talk.ask(do="release", session="twice")
+    talk.ask(do="release", instance="twice")
 
 
 @pytest.mark.parametrize(
@@ -307,7 +308,7 @@ def test_a_stranger_is_shown_the_door(shared: Kept, talk: Talk, data: bytes) -> 
         assert stranger.recv(100) == b""
 
     assert talk.spawn("after", "true")["pid"] > 0
-    talk.ask(do="release", session="after")
+    talk.ask(do="release", instance="after")
     assert descriptors(talk) == before
 
 
@@ -321,7 +322,7 @@ def test_half_a_request_holds_nobody_up(shared: Kept, talk: Talk) -> None:
 
         assert talk.spawn("meanwhile", "true")["pid"] > 0
 
-    talk.ask(do="release", session="meanwhile")
+    talk.ask(do="release", instance="meanwhile")
 
 
 def test_a_program_has_nothing_of_the_keepers(talk: Talk) -> None:
@@ -332,13 +333,13 @@ def test_a_program_has_nothing_of_the_keepers(talk: Talk) -> None:
     talk.ask(do="hello", role="host", name="self")
 
     talk.spawn("listing", "ls", "/proc/self/fd")
-    talk.ask(do="hand", session="listing", host="self", spec=None)
+    talk.ask(do="hand", instance="listing", host="self", spec=None)
     (master,) = talk.event("adopt").fds
 
     assert read_until(master, b"this never comes").split() == [b"0", b"1", b"2", b"3"]
     os.close(master)
-    talk.ask(do="release", session="neighbour")
-    talk.ask(do="release", session="listing")
+    talk.ask(do="release", instance="neighbour")
+    talk.ask(do="release", instance="listing")
 
 
 def test_programs_do_not_get_the_keepers_limit() -> None:
@@ -351,7 +352,7 @@ def test_programs_do_not_get_the_keepers_limit() -> None:
         with keeper() as (_, talk):
             talk.ask(do="hello", role="host", name="self")
             talk.spawn("limit", "sh", "-c", "echo limit-$(ulimit -n)-")
-            talk.ask(do="hand", session="limit", host="self", spec=None)
+            talk.ask(do="hand", instance="limit", host="self", spec=None)
             (master,) = talk.event("adopt").fds
 
             assert read_until(master, b"-\r\n") == b"limit-250-\r\n"
@@ -371,7 +372,7 @@ def test_a_host_that_dies_is_reported() -> None:
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(where.host_socket("h1"))
         talk.spawn("lived", "sleep", "1000")
-        talk.ask(do="hand", session="lived", host="h1", spec=None)
+        talk.ask(do="hand", instance="lived", host="h1", spec=None)
 
         os.kill(forked["pid"], signal.SIGKILL)
 

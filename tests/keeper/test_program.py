@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from agent_pty.keeper.program import Program, Started, environment, start
-from custody import read_until
+from support.keeper import read_until
 
 # Python 3.12 warns of a fork in a process with threads: here that is pytest's watchdog.
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")

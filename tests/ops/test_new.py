@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from agent_pty.errors import BadRequest
+from agent_pty.ops.model import Wanted
 from agent_pty.ops.new import OP, Created
 from agent_pty.ops.op import decode
 
@@ -25,10 +26,10 @@ class FakeRegistry:
     def __init__(self) -> None:
         self.asked: dict[str, Any] = {}
 
-    async def create(self, **fields: Any) -> Info:
+    async def create(self, wanted: Wanted) -> Info:
         """Start nothing."""
-        self.asked = fields
-        return Info(id=fields["name"] or "s1")
+        self.asked = msgspec.structs.asdict(wanted)
+        return Info(id=wanted.name or "s1")
 
 
 def ask(**fields: Any) -> tuple[Any, dict[str, Any]]:

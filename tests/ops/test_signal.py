@@ -18,8 +18,13 @@ class FakeSession:
         self.signalled: list[tuple[int, bool]] = []
 
     @property
-    def desk(self) -> "FakeSession":
+    def cells(self) -> "FakeSession":
         """The cells are this very fake."""
+        return self
+
+    @property
+    def terminal(self) -> "FakeSession":
+        """So is the terminal."""
         return self
 
     @property

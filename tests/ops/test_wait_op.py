@@ -27,6 +27,7 @@ class FakeSession:
 
     def __init__(self) -> None:
         self.asked: dict[str, Any] = {}
+        self.waits = self
 
     async def wait(self, **fields: Any) -> str:
         """Be there at once."""

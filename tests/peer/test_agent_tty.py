@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from user import Agent
+from support.agent import Agent
 
 pytestmark = [pytest.mark.peer, pytest.mark.timeout(3600)]
 

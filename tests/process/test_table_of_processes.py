@@ -12,20 +12,22 @@ import pytest
 
 from agent_pty.keeper.birth import birth
 from agent_pty.process import table
+from support.agent import eventually
 
 IDLE = "import sys; print('up', flush=True); sys.stdin.read()"
 
 
 @contextmanager
 def idle(*, executable: str = sys.executable, **changes: object) -> Iterator[int]:
-    """Start a process that says when it is up and stays until it is left; give its pid."""
+    """Start a process that sleeps until it is left; give its pid."""
     with subprocess.Popen(
         [executable, "-c", IDLE, "one \n two", "three"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         **changes,  # type: ignore[call-overload]  # the keywords of Popen, given by the test
     ) as child:
-        child.stdout.readline()
+        child.stdout.readline()  # it is up, and about to sleep
+        eventually(lambda: (found := table.entry(child.pid)) is not None and found.stat == "S")
         yield child.pid
 
 

@@ -173,7 +173,7 @@ def test_the_numbers_survive(path: str) -> None:
     """
     ring = Ring(path, create=True)
     write(ring, b"question")
-    ring.acknowledge()
+    ring.acknowledge(ring.written)
     write(ring, b"more")
     ring.note(input_cursor=7)
     ring.note(shown=3)
@@ -192,7 +192,7 @@ def test_an_acknowledgement_survives(path: str) -> None:
     """
     ring = Ring(path, create=True)
     write(ring, b"question")
-    ring.acknowledge()
+    ring.acknowledge(ring.written)
     ring.close()
 
     again = Ring(path, create=False)

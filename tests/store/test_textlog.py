@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_pty.store import textlog
-from agent_pty.store.textlog import Excerpt, Marks, TextLog
+from agent_pty.store.textlog import Excerpt, LogPositions, TextLog
 
 EVERYTHING = 1 << 60
 
@@ -33,7 +33,7 @@ lost = [log.first, log.committed, log.read(0, 10).place]
 resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
 log.append(b"after\\n")
 log.flush()
-again = TextLog(sys.argv[1], keep=1 << 30, marks=log.marks())
+again = TextLog(sys.argv[1], keep=1 << 30, positions=log.positions())
 print(json.dumps([lost, log.read(0, 100).text.decode(), again.read(0, 100).text.decode()]))
 """
 
@@ -96,11 +96,11 @@ def test_the_log_is_the_text_that_was_appended(
             elif isinstance(step, Flush):
                 log.flush()
             else:
-                marks = log.marks()
+                positions = log.positions()
                 log.append(step.lost)
                 log.flush()
                 log.close()
-                log = TextLog(directory, keep=EVERYTHING, marks=marks)
+                log = TextLog(directory, keep=EVERYTHING, positions=positions)
 
         assert (log.first, log.committed) == (0, len(model))
         assert log.read(start, limit).text == model[start : start + limit]
@@ -125,7 +125,7 @@ def test_what_is_kept_is_the_newest(texts: list[bytes], keep: int) -> None:
 
         assert log.first <= max(0, len(model) - keep)
         assert log.read(0, EVERYTHING) == Excerpt(place=log.first, text=model[log.first :])
-        again = TextLog(directory, keep=keep, marks=log.marks())
+        again = TextLog(directory, keep=keep, positions=log.positions())
         assert again.read(0, EVERYTHING) == Excerpt(place=log.first, text=model[log.first :])
         log.close()
 
@@ -165,14 +165,14 @@ def test_real_limits_drop_megabytes(tmp_path: Path) -> None:
 
 def test_text_without_marks_is_of_an_earlier_life(tmp_path: Path) -> None:
     """
-    Marks that count nothing remove every segment that is found: nobody has seen it.
+    LogPositions that count nothing remove every segment that is found: nobody has seen it.
     """
     log = TextLog(str(tmp_path), keep=EVERYTHING)
     log.append(b"unseen")
     log.flush()
     log.close()
 
-    again = TextLog(str(tmp_path), keep=EVERYTHING, marks=Marks())
+    again = TextLog(str(tmp_path), keep=EVERYTHING, positions=LogPositions())
 
     assert os.listdir(tmp_path) == []
     again.append(b"seen")
@@ -257,7 +257,7 @@ def test_cursors_grow_and_lead_back(lines: list[tuple[int, list[int]]]) -> None:
                 log.supersede(start, shown)
             log.append(b"x" * length)
 
-        again = TextLog(directory, keep=EVERYTHING, marks=log.marks())
+        again = TextLog(directory, keep=EVERYTHING, positions=log.positions())
 
         for one in (log, again):
             cursors = [one.cursor(place) for place in range(one.committed + 1)]

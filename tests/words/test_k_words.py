@@ -31,7 +31,7 @@ from agent_pty.words.help import K_HELP
 from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.said import Said
 from agent_pty.words.speaker import Speaker
-from heard import ERR, OUT, Ear
+from support.command_output import ERR, OUT, Ear
 
 CELL = "0123456789ab"
 WORK = {"id": "work", "active": True, "argv": ["bash"], "exit_code": None, "state": "running"}

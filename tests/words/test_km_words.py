@@ -16,7 +16,7 @@ from agent_pty.words.help import KM_HELP
 from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.said import Said
 from agent_pty.words.speaker import Speaker
-from heard import ERR, OUT, Ear
+from support.command_output import ERR, OUT, Ear
 
 CELL, OTHER = "0123456789ab", "ba9876543210"
 TS = "2026-11-15T12:00:00.123456+00:00"

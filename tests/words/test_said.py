@@ -1,7 +1,7 @@
 import asyncio
 
 from agent_pty.words.said import Said
-from heard import ERR, EXIT, OUT, Ear
+from support.command_output import ERR, EXIT, OUT, Ear
 
 
 def test_what_is_said_comes_in_order_with_its_kind() -> None:

@@ -95,6 +95,10 @@ def _restart(call: Invocation) -> int:
     except DaemonUnreachable:
         sys.stderr.write("no daemon was running\n")
     home.prepare(where)
+    if call.options.keep:
+        from agent_pty.client.start import upgrade_keeper  # noqa: PLC0415  only here
+
+        upgrade_keeper(where)
     connect(where).close()
     status = status_of(where)
     return call.show(status, f"restarted: {status['session_count']} session(s)")

@@ -17,6 +17,7 @@ from agent_pty.cli.check import Trouble
 from agent_pty.core.layout import Layout, layout
 from agent_pty.errors import AgentPtyError
 from agent_pty.keeper.link import KeeperLink
+from agent_pty.keeper.message import Holdings
 from agent_pty.process import table
 from agent_pty.process.tree import INSTANCE_VARIABLE
 
@@ -62,17 +63,20 @@ def survey(where: Layout, *, status: dict[str, Any] | None, instances: frozenset
     seen = _scan(where)
     keeper = asyncio.run(_keeper(where, status))
     servants = [one for one in seen if one.servant]
-    known = instances | keeper["sessions"].keys()
-    if not keeper["pid"] and servants:
+    held = keeper.sessions.keys() if keeper is not None else frozenset[str]()
+    known = instances | held
+    if keeper is None and servants:
         known |= _recorded(where)  # only the hosts know, and the next daemon asks them
     marked = [one for one in seen if one.instance and not one.servant]
     lost = [one for one in marked if one.instance not in known]
     if status is not None:
-        ours = {status["pid"], keeper["pid"], *keeper["hosts"].values()}
+        ours = {status["pid"]}
+        if keeper is not None:
+            ours |= {keeper.pid, *keeper.hosts.values()}
         ours |= {host["pid"] for host in status.get("hosts", ())} | {status.get("keeper_pid")}
         lost += [one for one in servants if one.entry.pid not in ours]
         return Leftovers(sessions=0, servants=0, orphans=_alive(lost))
-    waiting = keeper["sessions"].keys() | {one.instance for one in marked} & known
+    waiting = held | {one.instance for one in marked} & known
     return Leftovers(sessions=len(waiting), servants=len(servants), orphans=_alive(lost))
 
 
@@ -96,9 +100,9 @@ def _recorded(where: Layout) -> set[str]:
         return set()
 
 
-async def _keeper(where: Layout, status: dict[str, Any] | None) -> dict[str, Any]:
-    """Return what the keeper holds: nothing if there is none."""
-    link = KeeperLink(on_event=lambda _message: None, on_lost=lambda: None)
+async def _keeper(where: Layout, status: dict[str, Any] | None) -> Holdings | None:
+    """Return what the keeper holds; None if there is none."""
+    link = KeeperLink(on_event=lambda _event, _fds: None, on_lost=lambda: None)
     try:
         async with asyncio.timeout(_PATIENCE):
             return await link.connect(where.keeper_socket, role="client")
@@ -109,7 +113,7 @@ async def _keeper(where: Layout, status: dict[str, Any] | None) -> dict[str, Any
             "the hosts give the terminals to a new one"
         ) from None
     except (FileNotFoundError, ConnectionError):
-        return {"pid": None, "hosts": {}, "sessions": {}}
+        return None
     finally:
         link.close()
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from agent_pty import __version__
+from agent_pty import build
 from agent_pty.core.frame import Frame, FrameReader, Kind, encoded
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
@@ -95,19 +95,55 @@ def _ready_pipe() -> Iterator[tuple[int, int]]:
 
 
 def _fork_warm(layout: Layout, ready: int) -> bool:
-    """Ask a living keeper of our own version for a daemon; False if there is none."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as keeper:
+    """Ask a living keeper of our own build for a daemon; False if there is none."""
+    with _keeper_socket() as keeper:
         try:
-            keeper.settimeout(_PATIENCE)
             keeper.connect(layout.keeper_socket)
             hello = _ask(keeper, {"do": "hello", "role": "client"})
-            if hello.get("version") != __version__:
+            if hello.get("build") != build.digest():
                 _spawn(layout, "agent_pty.daemon", {"ready": ready})
                 return True
             answer = _ask(keeper, {"do": "fork", "role": "daemon"}, ready)
         except OSError:
             return False
     return "error" not in answer
+
+
+def upgrade_keeper(layout: Layout) -> None:
+    """Have the keeper run our build; nothing if there is none. No daemon may run meanwhile.
+
+    It keeps its pid, its terminals and its programs. One that cannot do that is ended: its hosts
+    then give their terminals to the next keeper, which cannot know the exit codes of programs
+    that were started before.
+    """
+    with _keeper_socket() as keeper:
+        try:
+            keeper.connect(layout.keeper_socket)
+            hello = _ask(keeper, {"do": "hello", "role": "client"})
+        except OSError:
+            return
+        can_upgrade = "build" in hello
+        command = [sys.executable, *isolation()]
+        wanted = {"do": "upgrade", "command": command} if can_upgrade else {"do": "stop"}
+        # An upgrade is answered by the end of the connection.
+        with contextlib.suppress(ConnectionResetError):
+            answer = _ask(keeper, wanted)
+            if "error" in answer:
+                raise DaemonError(f"the keeper cannot be upgraded: {answer['error']['reason']}")
+    if not can_upgrade:
+        _wait_until_free(layout.keeper_lock)
+
+
+def _wait_until_free(path: str) -> None:
+    """Return when nobody holds the lock at *path*."""
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _keeper_socket() -> socket.socket:
+    keeper = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    keeper.settimeout(_PATIENCE)
+    return keeper
 
 
 def _ask(keeper: socket.socket, body: dict[str, Any], *fds: int) -> dict[str, Any]:

@@ -27,7 +27,7 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 # Answers where the pattern was found: the matching text, or None.
 Search = Callable[[str], str | None]
 # Answers how a cell ended, or that it waits for a person; None while it runs.
-News = Callable[[str], str | None]
+CellOutcome = Callable[[str], str | None]
 
 
 class View(Protocol):
@@ -63,7 +63,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class ScreenDrawn:
     """The rendered screen is worth a look: something was drawn on it."""
 
     at: float
@@ -86,7 +86,7 @@ class Ended:
     view: View
 
 
-Event = Start | Output | Look | Tick | Ended
+Event = Start | Output | ScreenDrawn | Tick | Ended
 
 
 class Machine(Protocol):
@@ -111,7 +111,7 @@ class Text:
 
     def feed(self, event: Event) -> str | None:
         """Search what this event may have changed."""
-        if isinstance(event, Look):
+        if isinstance(event, ScreenDrawn):
             return self._search(event.view.screen)
         if self._screen_only:
             return None
@@ -132,7 +132,7 @@ class Prompt:
         return None if self._asked else self._last + PROMPT_SETTLES
 
     def feed(self, event: Event) -> str | None:
-        """Look when output has settled."""
+        """ScreenDrawn when output has settled."""
         if isinstance(event, Output):
             self._last, self._asked = event.at, False
             return None
@@ -172,20 +172,20 @@ class Exit:
         return "exit" if isinstance(event, Ended) else None
 
 
-class CellNews:
+class CellSettled:
     """Met when there is something to tell of a cell."""
 
     deadline = None
 
-    def __init__(self, cell_id: str, news: News) -> None:
+    def __init__(self, cell_id: str, outcome: CellOutcome) -> None:
         self._cell = cell_id
-        self._news = news
-        news(cell_id)  # one that nobody knows is an error now, not a wait for ever
+        self._outcome = outcome
+        outcome(cell_id)  # one that nobody knows is an error now, not a wait for ever
 
     def feed(self, event: Event) -> str | None:
         """Ask at every turn: whatever happened may have ended it."""
         del event
-        return self._news(self._cell)
+        return self._outcome(self._cell)
 
 
 def literal(needle: str) -> Search:
@@ -194,7 +194,7 @@ def literal(needle: str) -> Search:
 
 
 def machine(
-    condition: str, *, compiled: Callable[[str], Search], news: News, since: float
+    condition: str, *, compiled: Callable[[str], Search], outcome: CellOutcome, since: float
 ) -> Machine:
     """Return the machine for one condition; *since* is the time of the last input or output."""
     if len(condition) > _LONGEST_PATTERN:
@@ -211,7 +211,7 @@ def machine(
             raise BadRequest(f"empty pattern in {condition!r}")
         return Text(compiled(rest), screen_only=kind == "screen")
     if kind == "cell" and colon:
-        return CellNews(rest, news)
+        return CellSettled(rest, outcome)
     if not condition:
         raise BadRequest(
             "empty condition: give text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit"

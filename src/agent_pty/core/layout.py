@@ -65,6 +65,11 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         """One directory per session instance."""
         return f"{self.run}/sessions"
 
+    @property
+    def aside(self) -> str:
+        """Files of another version that could not be read."""
+        return f"{self.home}/aside"
+
     def host_socket(self, host: str) -> str:
         """Where host *host* listens."""
         return f"{self.run}/{host}.sock"

@@ -155,7 +155,7 @@ class Line(Struct, array_like=True):
         del self.plain[:start]
 
     def _cut_editor(self, editor: LineEditor) -> None:
-        # Whole rows, so that the rest of the line keeps its row starts.
+        # RunToEnd rows, so that the rest of the line keeps its row starts.
         rows = max(_CELLS // 2 // editor.cols, 1) * editor.cols
         while len(editor.cells) >= _CELLS and editor.at >= rows:
             self._push_out(editor.cut(rows).encode())

@@ -36,6 +36,18 @@ class Mark:
     code: int | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedMark:
+    """A mark of the shell integration, and where in the text it stood.
+
+    *line* is the unfinished line before it as it was then; what comes later may rewrite it.
+    """
+
+    mark: Mark
+    place: int
+    line: bytes
+
+
 class MarkScanner:
     """Find marks in a byte stream that may be split anywhere."""
 

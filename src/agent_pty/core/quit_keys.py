@@ -24,22 +24,22 @@ _KEYS = {
 }
 
 
-def how_to_leave(program: str) -> str:
+def how_to_quit(program: str) -> str:
     """Return one line for whoever did not expect *program*, with the keys that end it.
 
-    >>> how_to_leave("less")
+    >>> how_to_quit("less")
     'less has the whole screen; leave it with keys: q'
     """
-    name, keys = program or "the program", leaving_keys(program)
+    name, keys = program or "the program", quit_keys(program)
     if not keys:
         return f"{name} has the whole screen; try keys: q, escape or ctrl-c, or interrupt it"
     return f"{name} has the whole screen; leave it with keys: {' '.join(keys)}"
 
 
-def leaving_keys(program: str) -> list[str]:
+def quit_keys(program: str) -> list[str]:
     """Return the keys that end *program* without a trace; none if they are not known.
 
-    >>> leaving_keys("vim.basic")
+    >>> quit_keys("vim.basic")
     ['escape', ':', 'q', '!', 'enter']
     """
     base = program.partition(".")[0]

@@ -1,7 +1,7 @@
-"""Step three of the completion ladder: what the terminal's state says, when no mark does.
+"""Step three of the completion ladder: what the terminal's state says when no mark does.
 
-Whoever owns the keyboard and is blocked reading it waits for something. What for, its line
-tells: a prompt is the end of a command, anything else a question to a person.
+A program that owns the keyboard and is blocked reading it waits for something. Its line shows
+for what: a prompt is the end of a command, anything else is a question to a person.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ class Verdict(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """Who sits at the keyboard and how the terminal is set, at one moment.
+class TtyState:
+    """Who reads the keyboard and how the terminal is set, at one moment.
 
-    *reading* is whether somebody is blocked reading the terminal, *polling* that it waits for
+    *reading* is whether a process is blocked reading the terminal, *polling* that it waits for
     other things as well, *own* whether it is the session's program itself.
     """
 
@@ -57,26 +57,26 @@ class Known:
     loops: bool = False  # it polls whatever it does: only its marks tell when it asks
 
 
-def judge(seat: Seat, known: Known) -> Verdict:
+def judge(tty: TtyState, known: Known) -> Verdict:
     """Say what the program in front is doing."""
-    if not seat.reading or (known.loops and seat.own and seat.polling):
+    if not tty.reading or (known.loops and tty.own and tty.polling):
         return Verdict.BUSY
-    if seat.alternate:
+    if tty.alternate:
         return Verdict.SCREEN
-    if _may_be_prompt(seat, known) and _is_prompt(seat, known):
+    if _may_be_prompt(tty, known) and _is_prompt(tty, known):
         return Verdict.PROMPT
-    if known.drawn and not seat.own and not seat.line_mode:
+    if known.drawn and not tty.own and not tty.line_mode:
         return Verdict.SCREEN  # `top` draws on the screen that everybody has
-    return Verdict.SECRET if seat.line_mode and not seat.echo else Verdict.INPUT
+    return Verdict.SECRET if tty.line_mode and not tty.echo else Verdict.INPUT
 
 
-def _may_be_prompt(seat: Seat, known: Known) -> bool:
+def _may_be_prompt(tty: TtyState, known: Known) -> bool:
     """A program that marks its prompts would have marked this one, unless it has become another."""
-    return not known.marks or not seat.own or known.replaced
+    return not known.marks or not tty.own or known.replaced
 
 
-def _is_prompt(seat: Seat, known: Known) -> bool:
-    shown = seat.line.rstrip()
+def _is_prompt(tty: TtyState, known: Known) -> bool:
+    shown = tty.line.rstrip()
     before = (known.prompt or "").rstrip()
     # Output without a line end stands before the prompt on the same line.
     if len(before) >= _TELLING and shown.endswith(before):

@@ -1,4 +1,4 @@
-"""Events of all sessions, for everybody who watches; a slow watcher loses some and is told."""
+"""Events of all sessions, for everybody who watches; a slow watcher learns how many it missed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 
 import msgspec
 
+from agent_pty.host.message import PastEvents
+
 _KEPT = 1000
+# Sent only to a watcher that asks for them by name: each belongs to an `input` event.
+_ON_REQUEST = frozenset({"outcome"})
+
+Event = dict[str, Any]
+Past = Callable[[], Awaitable[PastEvents]]
 
 
 class Watcher:
@@ -19,70 +26,99 @@ class Watcher:
     def __init__(self, name: str | None, kinds: Sequence[str] | None) -> None:
         self._name = name
         self._kinds = set(kinds) if kinds is not None else None
-        self._events: deque[dict[str, Any]] = deque()
+        self._events: deque[Event] = deque()
         self._missed = 0
-        self._news = asyncio.Event()
+        self._seen = 0
+        self._changed = asyncio.Event()
 
-    def wants(self, event: dict[str, Any]) -> bool:
+    def wants(self, event: Event) -> bool:
         """Whether this is for this watcher; a renamed session is followed."""
         if self._name is not None and event["id"] != self._name:
             return False
         if event["event"] == "renamed" and self._name is not None:
             self._name = event["name_now"]
-        return self._kinds is None or event["event"] in self._kinds
+        return self.wants_kind(event)
 
-    def offer(self, event: dict[str, Any]) -> None:
+    def wants_kind(self, event: Event) -> bool:
+        """Whether this kind of event was asked for."""
+        kind = event["event"]
+        return kind not in _ON_REQUEST if self._kinds is None else kind in self._kinds
+
+    def offer(self, event: Event) -> None:
         """Add an event; of too many the newest are dropped and counted."""
         if len(self._events) >= _KEPT:
             self._missed += 1
         else:
-            self._own_up()
+            self._report_missed()
             self._events.append(event)
-        self._news.set()
+        self._changed.set()
 
-    def _own_up(self) -> None:
+    def skip(self, number: int) -> None:
+        """Leave out the events up to *number*, which were sent already."""
+        self._seen = number
+
+    def _report_missed(self) -> None:
         """Say how many are missing, at the place where they are."""
         if self._missed:
-            self._events.append({"event": "lagged", "missed": self._missed})
+            self._events.append(lagged(self._missed))
             self._missed = 0
 
     async def lines(self) -> AsyncIterator[bytes]:
         """Yield events as lines of JSON, and where some are missing, how many."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._changed.wait()
+            self._changed.clear()
             while self._events:
-                yield msgspec.json.encode(self._events.popleft()) + b"\n"
+                event = self._events.popleft()
+                if event.get("seq", self._seen + 1) > self._seen:
+                    yield _line(event)
                 if not self._events:
-                    self._own_up()
+                    self._report_missed()
+
+
+def lagged(missed: int) -> Event:
+    """Return the event that stands for others."""
+    return {"event": "lagged", "missed": missed}
+
+
+def _line(event: Event) -> bytes:
+    return msgspec.json.encode(event) + b"\n"
 
 
 class Bus:
-    """Publishes events; *on_watched* is told when the first watcher comes and the last leaves."""
+    """Publishes events; *on_watched* is called when the first watcher comes and the last leaves."""
 
     def __init__(self, on_watched: Callable[[bool], Awaitable[None]]) -> None:
         self._on_watched = on_watched
         self._watchers: set[Watcher] = set()
 
     def publish(self, event: str, name: str, **facts: Any) -> None:
-        """Tell an event of the daemon's own."""
-        self._tell({"event": event, "id": name, **facts})
+        """Publish an event of the daemon's own."""
+        ts = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
+        self._send({"event": event, "id": name, **facts, "ts": ts})
 
     def relay(self, encoded: bytes) -> None:
-        """Tell an event of a host."""
+        """Publish an event of a host."""
         if self._watchers:
-            self._tell(msgspec.json.decode(encoded))
+            self._send(msgspec.json.decode(encoded))
 
-    def _tell(self, event: dict[str, Any]) -> None:
-        event["ts"] = dt.datetime.now(dt.UTC).isoformat(timespec="microseconds")
+    def _send(self, event: Event) -> None:
         for watcher in self._watchers:
             if watcher.wants(event):
                 watcher.offer(event)
 
     async def watch(
-        self, name: str | None, kinds: Sequence[str] | None, *, announce: bool = False
+        self,
+        name: str | None,
+        kinds: Sequence[str] | None,
+        *,
+        past: Past | None = None,
+        announce: bool = False,
     ) -> AsyncIterator[bytes]:
-        """Yield events until the watcher leaves; *announce* when none is missed any more."""
+        """Yield events until the watcher leaves, those of the *past* first.
+
+        With *announce*, an event says from when on none is missed.
+        """
         watcher = Watcher(name, kinds)
         self._watchers.add(watcher)
         try:
@@ -90,9 +126,21 @@ class Bus:
                 await self._on_watched(True)
             if announce:
                 yield b'{"event":"watching"}\n'
+            if past is not None:
+                for line in _replayed(watcher, await past()):
+                    yield line
             async for line in watcher.lines():
                 yield line
         finally:
             self._watchers.discard(watcher)
             if not self._watchers:
                 await self._on_watched(False)
+
+
+def _replayed(watcher: Watcher, past: PastEvents) -> list[bytes]:
+    """Return the lines of past events; what was published meanwhile is not sent twice."""
+    events = [lagged(past.missed)] if past.missed else []
+    events += [event for event in past.events if watcher.wants_kind(event)]
+    if past.events:
+        watcher.skip(past.events[-1]["seq"])
+    return [_line(event) for event in events]

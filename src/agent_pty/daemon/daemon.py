@@ -12,19 +12,25 @@ from collections.abc import AsyncIterator, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from agent_pty import __version__, ops
+from agent_pty import __version__, build, ops
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.bus import Bus
 from agent_pty.daemon.command_line import Ops, Talk
+from agent_pty.daemon.creation import Creator
+from agent_pty.daemon.ending import Ender
+from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.index import Index
-from agent_pty.daemon.keeper_client import Keeping
+from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.pool import Pool
-from agent_pty.daemon.recovery import Custody
+from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
-from agent_pty.daemon.run_to_end import Whole
+from agent_pty.daemon.run_to_end import RunToEnd
 from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
+from agent_pty.host import message
+from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
-from agent_pty.ops.model import Ending
+from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
+from agent_pty.ops.model import Ending, Killed, SessionInfo, Wanted
 from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
 from agent_pty.transports.caller import Caller, Streaming, pouring
@@ -39,47 +45,58 @@ class Daemon:
         self.layout = layout
         self.stopping: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._started = time.time()
-        self._keeping = Keeping(layout, on_event=self._keeper_says, on_new=self._new_keeper)
+        self._keeper = KeeperClient(layout, on_event=self._keeper_event, on_new=self._new_keeper)
         self._bus = Bus(self._watched)
         self._pool = Pool(
             layout,
-            self._keeping,
+            self._keeper,
             isolated=isolated,
             on_death=self._host_died,
             on_event=self._bus.relay,
         )
-        self._registry = Registry(layout, self._keeping, self._pool)
-        self._custody = Custody(layout, self._keeping, self._pool, self._registry)
+        self._registry = Registry(layout, self._pool)
+        self._ender = Ender(layout, self._keeper, self._pool, self._registry)
+        self._creator = Creator(self._keeper, self._pool, self._registry, self._ender)
+        self._recovery = Recovery(
+            layout=layout,
+            keeper=self._keeper,
+            pool=self._pool,
+            registry=self._registry,
+            creator=self._creator,
+            ender=self._ender,
+        )
         self._ledger = Ledger(layout.key_ledger)
-        self._whole = Whole()
+        self._changes = RunToEnd()
         # Who opens a stream, for the words that act in their name.
         self._speaking: ContextVar[Caller] = ContextVar("speaking")
         self._index = Index(layout.session_index)
 
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
-        await self._custody.find_all()
+        await self._recovery.find_all()
         self._index.check()
         self._save_index()
 
-    def _keeper_says(self, body: dict[str, Any]) -> None:
-        if body["event"] == "ended":
-            self._registry.ended(body["session"], Ending(**body["ended"]))
+    def _keeper_event(self, event: KeeperEvent) -> None:
+        if isinstance(event, Ended):
+            ending = Ending(code=event.ended.code, signal=event.ended.signal)
+            self._registry.ended(event.instance, ending)
+            self._ender.forget_oldest()
             self._save_index()
-        elif body["event"] == "host_ended":
-            self._custody.note_cause(body["host"], code=body["code"], signal=body["signal"])
+        elif isinstance(event, HostEnded):
+            self._recovery.note_cause(event.host, code=event.code, signal=event.signal)
 
     async def _new_keeper(self) -> None:
-        await self._custody.keeper_replaced()
+        await self._recovery.keeper_replaced()
 
     async def _host_died(self, host: str) -> None:
-        await self._custody.host_died(host)
+        await self._recovery.host_died(host)
 
     # -- the road
 
     async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
         """Answer one request, whatever transport brought it."""
-        by = {"transport": caller.transport, "uid": caller.uid, "pid": caller.pid}
+        by = message.Caller(transport=caller.transport, uid=caller.uid, pid=caller.pid)
         try:
             head = decode_head(payload)
             _check_version(head)
@@ -96,16 +113,25 @@ class Daemon:
             return failure(error)
 
     async def _forward(
-        self, op: Op, head: Head, payload: bytes, by: dict[str, Any]
+        self, op: Op, head: Head, payload: bytes, by: message.Caller
     ) -> bytes | Streaming:
         if head.id is None:
             raise BadRequest(f"invalid request: {op.name} needs the field `id`", field="id")
         if not op.stream:
-            return await self._registry.forward(head.id, payload, by)
-        stream = await self._registry.open_stream(head.id, payload, by)
+            return await self._ask_host(head.id, payload, by)
+        record = self._registry.find(head.id)
+        link = await self._registry.link(record)
+        asked = AddressedStream(instance=record.instance, name=record.name, caller=by)
+        stream = await link.stream(asked, payload)
         if not stream.opened:
             return stream.head
         return Streaming(head=stream.head, pour=pouring(stream.chunks()), give=stream.give)
+
+    async def _ask_host(self, name: str, payload: bytes, by: message.Caller) -> bytes:
+        record = self._registry.find(name)
+        link = await self._registry.link(record)
+        asked = Addressed(instance=record.instance, name=record.name, caller=by)
+        return await link.request(asked, payload)
 
     def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
         """Open a stream of the daemon's own."""
@@ -132,46 +158,60 @@ class Daemon:
 
         answering = self._ledger.once(key, payload, act)
         # Half a `new` is a program that nobody can find.
-        whole = op.mutates and not op.waits
-        return await (self._whole.do(answering) if whole else answering)
+        to_its_end = op.mutates and not op.waits
+        return await (self._changes.do(answering) if to_its_end else answering)
 
     # -- ops: what `ops.context.Registry` promises
 
-    async def create(self, **wanted: Any) -> Any:
+    async def create(self, wanted: Wanted) -> SessionInfo:
         """Start a session."""
-        info = await self._registry.create(**wanted)
-        self._bus.publish("created", info.id, instance=info.instance, pid=info.pid)
-        return info
+        return await self._creator.create(wanted)
 
-    async def list(self) -> Any:
+    async def list(self) -> list[SessionInfo]:
         """List sessions."""
-        return await self._registry.list()
+        listed = await self._registry.list()
+        self._ender.forget_oldest()
+        return listed
 
-    async def kill(self, name: str) -> Any:
+    async def kill(self, name: str) -> Killed:
         """End a session."""
-        killed = await self._registry.kill(name)
+        killed = await self._ender.kill(name)
         if not killed.already:
             self._bus.publish("killed", name, survivors=len(killed.survivors))
         return killed
 
-    async def rename(self, name: str, new_name: str) -> Any:
-        """Rename a session."""
-        info = await self._registry.rename(name, new_name)
-        self._bus.publish("renamed", name, name_now=info.id)
-        return info
+    async def rename(self, name: str, new_name: str) -> SessionInfo:
+        """Rename a session; the instance and its files stay."""
+        record = self._registry.find(name)
+        new_name = self._registry.reserve(new_name)
+        try:
+            link = await self._registry.link(record)
+            await link.control(message.Rename(instance=record.instance, name=new_name))
+            self._registry.rename(record, new_name)
+        finally:
+            self._registry.unreserve(new_name)
+        return self._registry.info(record)
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Ask a session's host."""
         try:
-            return await self._registry.forward(name, payload, {"transport": "daemon"})
+            return await self._ask_host(name, payload, message.Caller(transport="daemon"))
         except AgentPtyError as error:
             return failure(error)
 
-    def watch(self, *, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
-        """Follow events."""
-        if name is not None:
-            self._registry.find(name)
-        return self._bus.watch(name, kinds)
+    def watch(
+        self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
+    ) -> AsyncIterator[bytes]:
+        """Follow events; with *since*, those of one session after that number first."""
+        if name is None or since is None:
+            return self._bus.watch(name, kinds)
+        record = self._registry.find(name)
+
+        async def past() -> message.PastEvents:
+            link = await self._registry.link(record)
+            return await link.control(message.EventsSince(instance=record.instance, number=since))
+
+        return self._bus.watch(name, kinds, past=past)
 
     def speak(
         self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str
@@ -196,18 +236,21 @@ class Daemon:
         return {
             "pid": os.getpid(),
             "version": __version__,
+            "build": build.digest(),
             "protocol": PROTOCOL,
             "socket": self.layout.socket,
             "home": self.layout.home,
             "log_dir": self.layout.log_dir,
             "session_count": len(self._registry.records),
-            "keeper_pid": self._keeping.pid,
+            "keeper_pid": self._keeper.pid,
+            "keeper_build": self._keeper.build,
             "hosts": [
                 {
                     "name": link.name,
                     "pid": link.pid,
                     "responsive": link.responsive,
                     "sessions": self._registry.load(link.name),
+                    "build": link.build,
                 }
                 for link in self._pool.links
             ],
@@ -229,7 +272,7 @@ class Daemon:
         self._save_index()
         if keep and self._registry.records:
             self._pool.close()
-            self._keeping.leave()
+            self._keeper.leave()
         else:
             await self._end_all()
         self._index.flush()
@@ -238,17 +281,17 @@ class Daemon:
         self._pool.retire()
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
         # What had no host, or one that hung.
-        for survivor in await self._registry.kill_trees():
+        for survivor in await self._ender.end_all_trees():
             sys.stderr.write(f"daemon: could not end process {survivor}\n")
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):
-            await self._keeping.stop()
+            await self._keeper.stop()
 
-    async def _end_host(self, link: Any) -> None:
+    async def _end_host(self, link: HostLink) -> None:
         try:
             async with asyncio.timeout(_STOP_SECONDS):
-                await link.control("kill_all")
-                await link.control("leave")
+                await link.control(message.KillAll())
+                await link.control(message.Leave())
         except (AgentPtyError, TimeoutError) as error:
             sys.stderr.write(f"daemon: host {link.name} does not leave: {error}\n")
             self._pool.destroy(link)

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable
-from typing import Any, cast
+from typing import TypeVar, cast
 
 import msgspec
 
 from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
-from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, from_wire
+from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, unwrapped
+from agent_pty.host.message import AddressedStream, Control, Message
+from agent_pty.host.message import encoded as message_body
+from agent_pty.ops.model import HostReport
+
+Answer = TypeVar("Answer")
 
 _BEAT = 1.0
 # Beats without a sign of life. Counted, not timed: a suspended machine misses none.
@@ -65,8 +70,9 @@ class HostLink(asyncio.Protocol):
         on_event: Callable[[bytes], None] = lambda _event: None,
     ) -> None:
         self.name = name
-        self.pid = pid
-        self.responsive = True
+        self._pid = pid
+        self._build: str | None = None
+        self._responsive = True
         self._on_lost = on_lost
         self._on_event = on_event
         self._streams: dict[int, HostStream] = {}
@@ -76,6 +82,26 @@ class HostLink(asyncio.Protocol):
         self._numbers = itertools.count(1)
         self._beat: asyncio.TimerHandle | None = None
         self._missed = 0
+        self._closed = asyncio.Event()
+
+    @property
+    def pid(self) -> int | None:
+        """The host's process."""
+        return self._pid
+
+    @property
+    def build(self) -> str | None:
+        """The build it runs; None until it was asked."""
+        return self._build
+
+    @property
+    def responsive(self) -> bool:
+        """Whether it has answered in time."""
+        return self._responsive
+
+    def introduce(self, report: HostReport) -> None:
+        """Take over what the host says of itself."""
+        self._pid, self._build = report.pid, report.build
 
     @property
     def connected(self) -> bool:
@@ -87,7 +113,7 @@ class HostLink(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     async def request(
-        self, header: dict[str, Any], payload: bytes = b"", *, number: int | None = None
+        self, message: Message, payload: bytes = b"", *, number: int | None = None
     ) -> bytes:
         """Return the host's answer as it is; cancelling cancels it there too."""
         if not self.connected or self._transport is None:
@@ -95,7 +121,7 @@ class HostLink(asyncio.Protocol):
         number = next(self._numbers) if number is None else number
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
-        body = msgspec.json.encode(header) + b"\n" + payload
+        body = message_body(message, payload)
         self._transport.write(encoded(Frame(kind=Kind.REQUEST, number=number, body=body)))
         self._keep_beating()
         try:
@@ -106,20 +132,19 @@ class HostLink(asyncio.Protocol):
         finally:
             self._open.pop(number, None)
 
-    async def control(self, what: str, /, **arguments: Any) -> Any:
+    async def control(self, asked: Control[Answer]) -> Answer:
         """Ask the host about itself or its sessions; raise what it answers."""
-        answer = msgspec.json.decode(await self.request({"control": what, **arguments}))
-        if answer["ok"]:
-            return answer["data"]
-        raise from_wire(answer["code"], answer["error"], answer["details"])
+        data = unwrapped(msgspec.json.decode(await self.request(cast("Message", asked))))
+        answer: Answer = msgspec.convert(data, asked.answer)
+        return answer
 
-    async def stream(self, header: dict[str, Any], payload: bytes) -> HostStream:
+    async def stream(self, asked: AddressedStream, payload: bytes) -> HostStream:
         """Open a stream; its head is the host's answer, of success or failure."""
         number = next(self._numbers)
         stream = HostStream(number, self._send, lambda: self._streams.pop(number, None))
         self._streams[number] = stream
         try:
-            stream.head = await self.request({**header, "stream": True}, payload, number=number)
+            stream.head = await self.request(asked, payload, number=number)
         except BaseException:
             self._streams.pop(number, None)
             raise
@@ -130,7 +155,7 @@ class HostLink(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Resolve what was answered; anything at all is a sign of life."""
         self._missed = 0
-        self.responsive = True
+        self._responsive = True
         try:
             frames = self._reader.feed(data)
         except Garbage:
@@ -162,13 +187,13 @@ class HostLink(asyncio.Protocol):
             return
         self._missed += 1
         if self._missed > _MISSED:
-            self.responsive = False
+            self._responsive = False
             self._missed = 0
             self._fail_all(
                 HostUnresponsive(
-                    f"host {self.name} (pid {self.pid}) does not answer: "
+                    f"host {self.name} (pid {self._pid}) does not answer: "
                     "whether it acted is unknown",
-                    host_pid=self.pid,
+                    host_pid=self._pid,
                     delivery="unknown",
                 )
             )
@@ -185,8 +210,8 @@ class HostLink(asyncio.Protocol):
 
     def _lost_error(self) -> HostLost:
         return HostLost(
-            f"host {self.name} (pid {self.pid}) was lost: whether it acted is unknown",
-            host_pid=self.pid,
+            f"host {self.name} (pid {self._pid}) was lost: whether it acted is unknown",
+            host_pid=self._pid,
             delivery="unknown",
         )
 
@@ -203,7 +228,12 @@ class HostLink(asyncio.Protocol):
         self._fail_all(self._lost_error())
         for stream in list(self._streams.values()):
             stream.feed(None)
+        self._closed.set()
         self._on_lost(self)
+
+    async def wait_closed(self) -> None:
+        """Return when the host has closed the connection."""
+        await self._closed.wait()
 
     def close(self) -> None:
         """Cut the connection."""

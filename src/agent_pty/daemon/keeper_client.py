@@ -6,29 +6,32 @@ import asyncio
 import contextlib
 import errno
 import sys
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
 from agent_pty.errors import Busy, DaemonError, SpawnFailed
-from agent_pty.keeper.channel import ChannelClosed, Message
+from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperError, KeeperLink
+from agent_pty.keeper.message import Holdings, KeeperEvent, KeeperRequest, Spawn, Spawned, Stop
 from agent_pty.process.exit_watch import ExitWatch
+
+Answer = TypeVar("Answer")
 
 _START_SECONDS = 20.0
 _GONE_SECONDS = 1.0
 _EXHAUSTED = {"ENOSPC", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM"}
 
 
-class Keeping:
-    """Always a keeper: *on_event* hears from it, *on_new* is told to bring custody up to date."""
+class KeeperClient:
+    """Always has a keeper: *on_event* gets its events, *on_new* is called after a replacement."""
 
     def __init__(
         self,
         layout: Layout,
         *,
-        on_event: Callable[[dict[str, Any]], None],
+        on_event: Callable[[KeeperEvent], None],
         on_new: Callable[[], Awaitable[None]],
     ) -> None:
         self._layout = layout
@@ -39,26 +42,28 @@ class Keeping:
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
         self.pid: int | None = None
+        self.build: str | None = None
 
     def _new_link(self) -> KeeperLink:
         return KeeperLink(on_event=self._event, on_lost=self._lost)
 
-    def _event(self, message: Message) -> None:
-        self._on_event(message.body)
+    def _event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
+        del fds  # a daemon is sent none
+        self._on_event(event)
 
-    async def connect(self) -> dict[str, Any]:
+    async def connect(self) -> Holdings:
         """Find the keeper or start one; return what it holds."""
         try:
             hello = await self._link.connect(self._layout.keeper_socket, role="daemon")
         except (FileNotFoundError, ConnectionError):
             await self._start()
             hello = await self._link.connect(self._layout.keeper_socket, role="daemon")
-        self.pid = hello["pid"]
+        self.pid, self.build = hello.pid, hello.build
         self._ready.set()
         return hello
 
     async def _start(self) -> None:
-        """Start a keeper and wait for its word that it listens."""
+        """Start a keeper and wait until it says that it listens."""
         loop = asyncio.get_running_loop()
         ready = await loop.run_in_executor(None, start_keeper, self._layout)
         if not ready:
@@ -78,41 +83,23 @@ class Keeping:
         await self.connect()
         await self._on_new()
 
-    async def ask(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Ask the keeper; a request that meets its death is told so."""
+    async def ask(self, request: KeeperRequest[Answer]) -> Answer:
+        """Ask the keeper; if it is lost meanwhile, the caller may ask again."""
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await self._ready.wait()
-                return await self._link.ask(body)
+                return await self._link.ask(request)
         except ChannelClosed as error:
             raise Busy("the keeper was lost during the request; ask again") from error
         except TimeoutError as error:
             raise DaemonError("the keeper does not answer") from error
 
-    async def spawn(
-        self,
-        instance: str,
-        *,
-        argv: Sequence[str],
-        cwd: str,
-        env: dict[str, str],
-        rows: int,
-        cols: int,
-    ) -> dict[str, Any]:
+    async def spawn(self, spawn: Spawn) -> Spawned:
         """Start a program, or say in the seed's words why not."""
-        request = {
-            "do": "spawn",
-            "session": instance,
-            "argv": list(argv),
-            "cwd": cwd,
-            "env": env,
-            "rows": rows,
-            "cols": cols,
-        }
         try:
-            return await self.ask(request)
+            return await self.ask(spawn)
         except KeeperError as error:
-            raise _spawn_error(argv[0], cwd, error.why) from error
+            raise _spawn_error(spawn.argv[0], spawn.cwd, error.why) from error
 
     async def stop(self) -> None:
         """End the keeper, and return when its process has gone: the next one needs its lock."""
@@ -120,7 +107,7 @@ class Keeping:
         gone = asyncio.Event()
         watch = ExitWatch(self.pid or 0, None, gone.set)
         try:
-            await self.ask({"do": "stop"})
+            await self.ask(Stop())
             self._link.close()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_GONE_SECONDS):

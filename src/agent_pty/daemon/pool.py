@@ -14,15 +14,18 @@ from typing import Any
 
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
-from agent_pty.daemon.keeper_client import Keeping
+from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.errors import AgentPtyError, HostLost
+from agent_pty.host.message import Leave, Watch
 from agent_pty.host.serve import serve
 from agent_pty.keeper.listen import listen
+from agent_pty.keeper.message import Fork
 
 _MOST_HOSTS = 4
 _MOST_DEATHS = 5
 _DEATH_WINDOW = 60.0
 _FIRST_PAUSE = 0.1
+_LEAVE_SECONDS = 5.0
 
 
 class Pool:
@@ -31,14 +34,14 @@ class Pool:
     def __init__(
         self,
         layout: Layout,
-        keeping: Keeping,
+        keeper: KeeperClient,
         *,
         isolated: bool,
         on_death: Callable[[str], Awaitable[None]],
         on_event: Callable[[bytes], None] = lambda _event: None,
     ) -> None:
         self._layout = layout
-        self._keeping = keeping
+        self._keeper = keeper
         self._isolated = isolated
         self._on_death = on_death
         self._on_event = on_event
@@ -103,8 +106,8 @@ class Pool:
     async def _start(self) -> HostLink:
         name, self._next = f"h{self._next}", self._next + 1
         if self._isolated:
-            answer = await self._keeping.ask({"do": "fork", "role": "host", "name": name})
-            return await self._connect(name, answer["pid"])
+            forked = await self._keeper.ask(Fork(role="host", name=name))
+            return await self._connect(name, forked.pid)
         listener = listen(self._layout.host_socket(name))
         self._hold(serve(self._layout, name, listener))
         return await self._connect(name, os.getpid())
@@ -120,13 +123,13 @@ class Pool:
         return link
 
     async def watch(self, *, on: bool) -> None:
-        """Have every host tell its events, or no more."""
+        """Have every host send its events, or stop that."""
         self._watched = on
         await asyncio.gather(*(self._ask_to_watch(link) for link in self.links))
 
     async def _ask_to_watch(self, link: HostLink) -> None:
         with contextlib.suppress(AgentPtyError):  # it is gone, or will be asked again
-            await link.control("watch", on=self._watched)
+            await link.control(Watch(on=self._watched))
 
     def _hold(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -136,9 +139,9 @@ class Pool:
     def _lost(self, link: HostLink) -> None:
         known = self._links.pop(link.name, None)  # None: it was dismissed
         if known is not None and not self._closing:
-            self._hold(self._bury(link))
+            self._hold(self._host_died(link))
 
-    async def _bury(self, link: HostLink) -> None:
+    async def _host_died(self, link: HostLink) -> None:
         sys.stderr.write(f"daemon: host {link.name} ({link.pid}) is gone\n")
         self._private.discard(link.name)
         self._deaths.append(time.monotonic())
@@ -155,6 +158,18 @@ class Pool:
         if len(recent) > 1:
             await asyncio.sleep(_FIRST_PAUSE * 2.0 ** (len(recent) - 2))
 
+    async def replace(self, link: HostLink) -> None:
+        """End a host of another build; its sessions move as if it had died, but none is lost."""
+        self._links.pop(link.name, None)
+        self._private.discard(link.name)
+        try:
+            async with asyncio.timeout(_LEAVE_SECONDS):
+                await link.control(Leave())
+                await link.wait_closed()  # from then on it reads no terminal
+        except (AgentPtyError, TimeoutError):
+            self.destroy(link)
+        await self._on_death(link.name)
+
     async def dismiss(self, name: str) -> None:
         """End a host of one session when that session is gone."""
         link = self.get(name)
@@ -166,7 +181,7 @@ class Pool:
             self.destroy(link)
             return
         with contextlib.suppress(AgentPtyError):  # gone is what it was to be
-            await link.control("leave")
+            await link.control(Leave())
 
     def destroy(self, link: HostLink) -> None:
         """End a host that does not leave; while it is connected its pid is its own."""

@@ -1,75 +1,153 @@
-"""What the daemon remembers of one session; its host knows the rest."""
+"""What the daemon remembers of one session; its host knows the rest.
+
+Rule of this file: a record is changed by these methods only.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.ops.model import Described, Ending, SessionInfo, Spec, State
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
 class Record:
-    """One session. *settled* is clear while it has no host, or moves from one to the next."""
+    """One session. It is *settled* while it has a host; not while it moves to another one."""
 
-    spec: Spec
-    pid: int | None = None
-    birth: float | None = None
-    host: str | None = None
-    state: State = State.RUNNING
-    ending: Ending | None = None
-    diagnosis: str | None = None
-    cursor: int | None = None
-    quiet_ms: int | None = None
-    attached: int = 0
-    settled: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self, spec: Spec, *, pid: int | None = None, birth: float | None = None) -> None:
+        self._spec = spec
+        self._pid = pid
+        self._birth = birth
+        self._host: str | None = None
+        self._state = State.RUNNING
+        self._ending: Ending | None = None
+        self._diagnosis: str | None = None
+        self._described: Described | None = None
+        self._settled = asyncio.Event()
+
+    @property
+    def spec(self) -> Spec:
+        """What is fixed or remembered about the session."""
+        return self._spec
 
     @property
     def name(self) -> str:
         """What people call it."""
-        return self.spec.name
+        return self._spec.name
+
+    @property
+    def instance(self) -> str:
+        """What tells it from every other session, of any name and time."""
+        return self._spec.instance
+
+    @property
+    def pid(self) -> int | None:
+        """The pid of its program."""
+        return self._pid
+
+    @property
+    def birth(self) -> float | None:
+        """When its program was started, which tells it from a later one with the same pid."""
+        return self._birth
+
+    @property
+    def host(self) -> str | None:
+        """The host that has it."""
+        return self._host
+
+    @property
+    def state(self) -> State:
+        """Whether it runs, has exited or is lost."""
+        return self._state
+
+    @property
+    def diagnosis(self) -> str | None:
+        """What went wrong with it."""
+        return self._diagnosis
+
+    @property
+    def settled(self) -> asyncio.Event:
+        """Set while a host has it, and when it is lost."""
+        return self._settled
+
+    # -- what happens to it
+
+    def assign(self, host: str | None) -> None:
+        """Note which host has it, or is about to get it."""
+        self._host = host
+
+    def settle(self) -> None:
+        """Its host reads it."""
+        self._settled.set()
+
+    def orphan(self) -> None:
+        """Its host is gone; requests wait until it has another."""
+        self._host = None
+        self._settled.clear()
+
+    def recover(self, diagnosis: str) -> None:
+        """Another host has taken it over."""
+        self._diagnosis = diagnosis
+
+    def lose(self, why: str) -> None:
+        """No host can take it."""
+        self._state, self._host, self._diagnosis = State.LOST, None, why
+        self._settled.set()
+
+    def exit(self, ending: Ending) -> None:
+        """Its program ended."""
+        self._state, self._ending = State.EXITED, ending
+
+    def rename(self, name: str) -> None:
+        """Take another name."""
+        self._spec = msgspec.structs.replace(self._spec, name=name)
 
     def update(self, described: Described) -> None:
-        """Take the host's word."""
-        self.spec = described.spec
-        self.pid = described.pid
-        self.birth = described.birth
-        if self.state is not State.EXITED:  # the keeper may have told before its host was told
-            self.state = described.state
-            self.ending = described.ending
-        self.diagnosis = described.diagnosis or self.diagnosis
-        self.cursor = described.cursor
-        self.quiet_ms = described.quiet_ms
-        self.attached = described.attached
+        """Take over what its host says."""
+        self._spec, self._described = described.spec, described
+        self._pid, self._birth = described.pid, described.birth
+        if self._state is not State.EXITED:  # the keeper's report may have come first
+            self._state, self._ending = described.state, described.ending
+        self._diagnosis = described.diagnosis or self._diagnosis
 
     def info(self, layout: Layout, host_pid: int | None) -> SessionInfo:
         """Return the contract's metadata object, ours after it."""
-        ending = self.ending or Ending()
+        ending = self._ending or Ending()
         return SessionInfo(
             id=self.name,
-            workspace=self.spec.workspace,
-            shell=self.spec.argv[0],
-            env=dict.fromkeys(self.spec.env_names, "[REDACTED]"),
-            rows=self.spec.rows,
-            cols=self.spec.cols,
-            started_at=self.spec.started_at,
-            process_id=self.pid,
-            active=self.state is State.RUNNING,
+            workspace=self._spec.workspace,
+            shell=self._spec.argv[0],
+            env=dict.fromkeys(self._spec.env_names, "[REDACTED]"),
+            rows=self._spec.rows,
+            cols=self._spec.cols,
+            started_at=self._spec.started_at,
+            process_id=self._pid,
+            active=self._state is State.RUNNING,
             log_path=f"{layout.log_dir}/{self.name}.jsonl",
             backend="pty",
             tmux_session=None,
-            instance=self.spec.instance,
-            state=self.state,
+            instance=self.instance,
+            state=self._state,
             exit_code=ending.code,
             signal=ending.signal,
-            pid=self.pid,
+            pid=self._pid,
             host_pid=host_pid,
-            host=self.host,
-            argv=self.spec.argv,
-            title=self.spec.title,
-            cursor=self.cursor,
-            quiet_ms=self.quiet_ms,
-            attached=self.attached,
-            diagnosis=self.diagnosis,
+            host=self._host,
+            argv=self._spec.argv,
+            title=self._spec.title,
+            diagnosis=self._diagnosis,
+            **self._activity(),
         )
+
+    def _activity(self) -> dict[str, Any]:
+        described = self._described
+        if described is None:
+            return {"cursor": None, "quiet_ms": None, "attached": 0}
+        return {
+            "cursor": described.cursor,
+            "quiet_ms": described.quiet_ms,
+            "attached": described.attached,
+        }

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Whole:
+class RunToEnd:
     """Holds what was begun; a caller that is cancelled leaves, the work goes on."""
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ class Screen:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Look:
+class Appearance:
     """How a span is painted; *hidden* text keeps its background."""
 
     fg: Rgb
@@ -55,7 +55,7 @@ class Span:
     row: int
     col: int
     clusters: tuple[Cluster, ...]
-    look: Look
+    look: Appearance
 
     @property
     def width(self) -> int:
@@ -95,12 +95,12 @@ def _row_spans(row: int, runs: Sequence[Run]) -> list[Span]:
     ]
 
 
-def look(style: Style) -> Look:
+def look(style: Style) -> Appearance:
     """Settle the colours of *style*."""
     fg, bg = rgb(style.fg, FOREGROUND), rgb(style.bg, BACKGROUND)
     if style.inverse:
         fg, bg = bg, fg
-    return Look(
+    return Appearance(
         fg=mix(fg, bg, _FAINT) if style.faint else fg,
         bg=bg,
         bold=style.bold,

@@ -14,7 +14,7 @@ from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix
 from agent_pty.emulator.picture import (
     CELL_HEIGHT,
     CELL_WIDTH,
-    Look,
+    Appearance,
     Screen,
     Span,
     cursor_rects,
@@ -81,12 +81,12 @@ class _Canvas:
     def _corner(self, span: Span, col: int) -> tuple[int, int]:
         return col * self._cell[0], span.row * self._cell[1]
 
-    def _letter(self, cluster: Cluster, look: Look, corner: tuple[int, int]) -> None:
+    def _letter(self, cluster: Cluster, look: Appearance, corner: tuple[int, int]) -> None:
         text, width = cluster
         image = self._glyphs.image(text, width=width, bold=look.bold, italic=look.italic)
         self._image.paste(look.fg if image.mode == "L" else image, corner, image)
 
-    def _shape(self, drawn: Shape, look: Look, corner: tuple[int, int]) -> None:
+    def _shape(self, drawn: Shape, look: Appearance, corner: tuple[int, int]) -> None:
         left, top = corner
         color = mix(look.bg, look.fg, drawn.share)
         for box in drawn.rects:

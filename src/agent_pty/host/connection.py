@@ -10,10 +10,13 @@ from typing import Any, cast
 import msgspec
 
 from agent_pty.core.frame import Frame, FrameReader, Garbage, Kind, encoded
+from agent_pty.errors import BadRequest
 from agent_pty.host.host import Host
+from agent_pty.host.message import Addressed, AddressedStream, Watch, decoded
 from agent_pty.host.request import Opened
-from agent_pty.host.viewers.credit import Outlet
+from agent_pty.host.viewers.credit import CreditedWriter
 from agent_pty.keeper.listen import is_ours
+from agent_pty.ops.op import failure
 
 
 class HostProtocol(asyncio.Protocol):
@@ -24,10 +27,10 @@ class HostProtocol(asyncio.Protocol):
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._streams: dict[int, tuple[Outlet, Opened]] = {}
+        self._streams: dict[int, tuple[CreditedWriter, Opened]] = {}
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Remember where answers go; who has another uid gets none."""
+        """Remember where answers go; a peer with another uid gets none."""
         self._transport = cast("asyncio.Transport", transport)
         if not is_ours(transport.get_extra_info("socket")):
             self._transport.abort()
@@ -50,9 +53,9 @@ class HostProtocol(asyncio.Protocol):
         elif frame.kind is Kind.PING:
             self._send(Frame(kind=Kind.PONG, number=frame.number))
         elif frame.number in self._streams:
-            outlet, opened = self._streams[frame.number]
+            writer, opened = self._streams[frame.number]
             if frame.kind is Kind.CREDIT:
-                outlet.grant(int(frame.body))
+                writer.grant(int(frame.body))
             elif frame.kind is Kind.INPUT:
                 opened.typed(frame.body)
 
@@ -62,32 +65,41 @@ class HostProtocol(asyncio.Protocol):
         task.add_done_callback(lambda _: self._tasks.pop(number, None))
 
     async def _answer(self, frame: Frame) -> None:
-        line, _, payload = frame.body.partition(b"\n")
-        header = msgspec.json.decode(line)
-        if "stream" in header:
-            await self._stream(frame.number, header, payload)
+        try:
+            asked, payload = decoded(frame.body)
+        except msgspec.DecodeError as error:  # of a daemon whose build has other messages
+            body = failure(BadRequest(f"unknown message to a host: {error}"))
+            self._send(Frame(kind=Kind.RESPONSE, number=frame.number, body=body))
             return
-        if header.get("control") == "watch":
-            self._host.watch(self._tell if header["on"] else None)
-        body = await self._host.handle(header, payload)
+        if isinstance(asked, AddressedStream):
+            await self._stream(frame.number, asked, payload)
+            return
+        if isinstance(asked, Addressed):
+            body = await self._host.answer(asked, payload)
+        else:
+            if isinstance(asked, Watch):
+                self._host.watch(self._send_event if asked.on else None)
+            body = await self._host.control(asked)
         self._send(Frame(kind=Kind.RESPONSE, number=frame.number, body=body))
 
-    async def _stream(self, number: int, header: dict[str, Any], payload: bytes) -> None:
-        opened = self._host.open(header, payload)
+    async def _stream(self, number: int, asked: AddressedStream, payload: bytes) -> None:
+        opened = self._host.open(asked, payload)
         if opened.chunks is None:
             self._send(Frame(kind=Kind.RESPONSE, number=number, body=opened.head))
             return
-        outlet = Outlet(lambda data: self._send(Frame(kind=Kind.STREAM, number=number, body=data)))
-        self._streams[number] = (outlet, opened)
+        writer = CreditedWriter(
+            lambda data: self._send(Frame(kind=Kind.STREAM, number=number, body=data))
+        )
+        self._streams[number] = (writer, opened)
         self._send(Frame(kind=Kind.RESPONSE, number=number, body=opened.head))
         try:
-            await _pour(opened.chunks, outlet)
+            await _pour(opened.chunks, writer)
         finally:
             del self._streams[number]
             opened.close()
             self._send(Frame(kind=Kind.END, number=number))
 
-    def _tell(self, event: bytes) -> None:
+    def _send_event(self, event: bytes) -> None:
         self._send(Frame(kind=Kind.EVENT, body=event))
 
     def _send(self, frame: Frame) -> None:
@@ -106,8 +118,8 @@ class HostProtocol(asyncio.Protocol):
             task.cancel()
 
 
-async def _pour(chunks: AsyncIterator[bytes], outlet: Outlet) -> None:
+async def _pour(chunks: AsyncIterator[bytes], writer: CreditedWriter) -> None:
     """Send chunk by chunk, each only when the reader has room for it."""
     async with contextlib.aclosing(chunks) as source:  # type: ignore[type-var]
         async for chunk in source:
-            await outlet.write(chunk)
+            await writer.write(chunk)

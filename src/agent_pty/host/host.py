@@ -1,4 +1,4 @@
-"""A host: sessions by instance, fed by the keeper, asked by the daemon."""
+"""A host: sessions by instance, given by the keeper, asked for by the daemon."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from typing import Any
 
 import msgspec
 
+from agent_pty import build
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
-from agent_pty.host import principal, request
+from agent_pty.host import message, principal, request
+from agent_pty.host.events import Numbered, encoded
+from agent_pty.host.message import Addressed, AddressedStream, AnyControl, PastEvents
 from agent_pty.host.request import Opened
 from agent_pty.host.session import Session
 from agent_pty.host.terminal import tty
-from agent_pty.host.terminal.output import Stream
-from agent_pty.keeper.channel import ChannelClosed, Message
+from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperLink
-from agent_pty.ops.model import Described, Ending, HostReport, Process, Spec
+from agent_pty.keeper.message import Adopt, Custody, Ended, KeeperEvent
+from agent_pty.ops.model import Described, Ending, HostReport, Killed, Process, Spec
 from agent_pty.ops.op import failure
 from agent_pty.process import tree
 from agent_pty.store import atomic
+from agent_pty.store.aside import set_aside
 from agent_pty.store.ledger import Ledger
 from agent_pty.store.ring import RingLost
 
@@ -39,79 +44,86 @@ class Host:
         self.leaving = asyncio.Event()
         self._layout = layout
         self._sessions: dict[str, Session] = {}
+        self._ledgers: dict[str, Ledger] = {}
         self._opened: dict[str, asyncio.Future[None]] = {}
-        self._tell: Callable[[bytes], None] | None = None
-        self._link = self._new_link()
-        self._controls: dict[str, Callable[..., Awaitable[Any]]] = {
-            "opened": self._await_opened,
-            "describe": self._describe,
-            "members": self._members,
-            "kill": self._kill,
-            "kill_all": self._kill_all,
-            "forget": self._forget,
-            "rename": self._rename,
-            "custody": self._custody,
-            "watch": self._watched,
-            "leave": self._leave,
+        self._watcher: Callable[[bytes], None] | None = None
+        self._keeper = self._new_link()
+        self._controls: dict[type[AnyControl], Callable[[Any], Awaitable[Any]]] = {
+            message.AwaitOpened: self._await_opened,
+            message.Describe: self._describe,
+            message.CountMembers: self._count_members,
+            message.Kill: self._kill,
+            message.KillAll: self._kill_all,
+            message.Forget: self._forget,
+            message.Rename: self._rename,
+            message.GiveCustody: self._give_custody,
+            message.Watch: self._watched,
+            message.EventsSince: self._events_since,
+            message.Leave: self._leave,
         }
 
     # -- the keeper
 
     def _new_link(self) -> KeeperLink:
-        return KeeperLink(on_event=self._keeper_says, on_lost=self._keeper_lost)
+        return KeeperLink(on_event=self._keeper_event, on_lost=self._keeper_lost)
 
     async def connect(self) -> None:
-        """Introduce this host to the keeper, which hands it its sessions."""
-        await self._link.connect(self._layout.keeper_socket, role="host", name=self.name)
+        """Introduce this host to the keeper, which gives it its sessions."""
+        await self._keeper.connect(self._layout.keeper_socket, role="host", name=self.name)
 
-    def _keeper_says(self, message: Message) -> None:
-        body = message.body
-        if body["event"] == "adopt":
-            self._adopt(body, message.fds[0])
-        elif body["event"] == "ended" and body["session"] in self._sessions:
-            self._sessions[body["session"]].end(_ending(body["ended"]))
+    def _keeper_event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
+        if isinstance(event, Adopt):
+            self._adopt(event, fds[0])
+        elif isinstance(event, Ended) and event.instance in self._sessions:
+            self._sessions[event.instance].terminal.end(Ending(**event.ended.to_wire()))
 
     def _keeper_lost(self) -> None:
         """Exit codes of what ends from now on are unknown; the daemon finds a new keeper."""
         for session in self._sessions.values():
-            session.knows_exit = lambda: False
+            session.terminal.keeper_lost()
 
-    def _adopt(self, body: dict[str, Any], master: int) -> None:
-        opened = self._opening(body["session"])
+    def _adopt(self, adopt: Adopt, master: int) -> None:
+        opened = self._opening(adopt.instance)
         try:
-            self._open(body, master)
+            self._open(adopt, master)
         except Exception as error:  # noqa: BLE001  one session's files must not end the others
             traceback.print_exc(file=sys.stderr)
             os.close(master)
             if not opened.done():
                 opened.set_exception(_spawn_error(error))
-                opened.exception()  # nobody may be waiting for it
+                opened.exception()  # perhaps nobody waits for it
         else:
             if not opened.done():
                 opened.set_result(None)
 
-    def _open(self, body: dict[str, Any], master: int) -> None:
-        spec = msgspec.convert(body["spec"], Spec)
+    def _open(self, adopt: Adopt, master: int) -> None:
+        spec = msgspec.convert(adopt.spec, Spec)
         directory = self._layout.session(spec.instance)
-        stream, owed = self._stream(directory, spec)
+        output, owed, recovered = self._output(directory, spec)
         root = tree.Root(
-            pid=body["pid"],
-            birth=body["birth"],
+            pid=adopt.pid,
+            birth=adopt.birth,
             instance=spec.instance,
             terminal=tty.name(master),
-            keeper=body["keeper"],
+            keeper=adopt.keeper,
         )
-        session = Session(spec, master=master, root=root, stream=stream)
-        ledger = Ledger(f"{directory}/keys.jsonl")
-        session.road = lambda payload: request.travel(session, ledger, payload)
-        session.audience.emit = lambda event, facts: self.emit(session, event, facts)
+        session = Session(
+            spec,
+            master=master,
+            root=root,
+            output=output,
+            perform=self._perform,
+            watcher=self._forward,
+        )
+        self._ledgers[spec.instance] = Ledger(f"{directory}/keys.jsonl")
         self._sessions[spec.instance] = session
         self._save_spec(spec)
-        session.start(owed)
-        if body["ended"] is not None:
-            session.end(_ending(body["ended"]))
+        session.start(owed=owed, recovered=recovered)
+        if adopt.ended is not None:
+            session.terminal.end(Ending(**adopt.ended.to_wire()))
 
-    def _stream(self, directory: str, spec: Spec) -> tuple[Stream, bytes]:
+    def _output(self, directory: str, spec: Spec) -> tuple[TerminalOutput, bytes, bool]:
+        """Return the session's output, the replies still owed, and whether it was there before."""
         size: dict[str, Any] = {
             "rows": spec.rows,
             "cols": spec.cols,
@@ -120,12 +132,15 @@ class Host:
         }
         if os.path.exists(f"{directory}/raw"):
             try:
-                return Stream.recover(directory, **size)
+                return (*TerminalOutput.recover(directory, **size), True)
             except (RingLost, ValueError) as error:
-                sys.stderr.write(f"{self.name}: {spec.name} starts with an empty screen: {error}\n")
-                shutil.rmtree(directory)
+                aside = set_aside(directory, self._layout.aside)
+                sys.stderr.write(
+                    f"{self.name}: {spec.name} starts with an empty screen: {error}; "
+                    f"its files are kept in {aside}\n"
+                )
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        return Stream.create(directory, **size), b""
+        return TerminalOutput.create(directory, **size), b"", False
 
     def _save_spec(self, spec: Spec) -> None:
         """A later daemon may find the keeper with a terminal and no host that knows it."""
@@ -137,103 +152,102 @@ class Host:
             self._opened[instance] = asyncio.get_running_loop().create_future()
         return self._opened[instance]
 
-    # -- the daemon
+    # -- requests of clients
 
-    def watch(self, tell: Callable[[bytes], None] | None) -> None:
-        """Tell events from now on, or no more."""
-        self._tell = tell
+    def watch(self, watcher: Callable[[bytes], None] | None) -> None:
+        """Send events there from now on, or nowhere."""
+        self._watcher = watcher
 
-    def emit(self, session: Session, event: str, facts: dict[str, Any]) -> None:
-        """Tell one event of a session to who watches."""
-        if self._tell is not None:
+    def _forward(self, session: Session, numbered: Numbered) -> None:
+        if self._watcher is not None:
             spec = session.spec
-            body = {"event": event, "id": spec.name, "instance": spec.instance, **facts}
-            self._tell(msgspec.json.encode(body))
+            event = encoded(numbered, name=spec.name, instance=spec.instance)
+            self._watcher(msgspec.json.encode(event))
 
-    def open(self, header: dict[str, Any], payload: bytes) -> Opened:
+    def open(self, asked: AddressedStream, payload: bytes) -> Opened:
         """Open a stream of a session."""
-        session = self._sessions.get(header["session"])
+        session = self._sessions.get(asked.instance)
         if session is None:
-            return Opened(head=failure(UnknownSession(header.get("name", header["session"]))))
-        principal.acting.set(principal.of(header, kind="human"))
+            return Opened(head=failure(UnknownSession(asked.name)))
+        principal.acting.set(asked.caller.acting_as("human"))
         return request.open_stream(session, payload)
 
-    async def handle(self, header: dict[str, Any], payload: bytes) -> bytes:
-        """Answer one request of the daemon: a session's, or about this host."""
-        if "control" in header:
-            return await self._control(header)
-        session = self._sessions.get(header["session"])
+    async def answer(self, asked: Addressed, payload: bytes) -> bytes:
+        """Answer one request for a session."""
+        session = self._sessions.get(asked.instance)
         if session is None:
-            return failure(UnknownSession(header.get("name", header["session"])))
-        principal.acting.set(principal.of(header, kind="agent"))
-        return await session.perform(payload)
+            return failure(UnknownSession(asked.name))
+        principal.acting.set(asked.caller.acting_as("agent"))
+        return await self._perform(session, payload)
 
-    async def _control(self, header: dict[str, Any]) -> bytes:
+    async def _perform(self, session: Session, payload: bytes) -> bytes:
+        return await request.answer(session, self._ledgers[session.spec.instance], payload)
+
+    # -- questions of the daemon
+
+    async def control(self, asked: AnyControl) -> bytes:
+        """Answer a question about this host or its sessions."""
         try:
-            control = self._controls[header.pop("control")]
-            return msgspec.json.encode({"ok": True, "data": await control(**header)})
+            answer = await self._controls[type(asked)](asked)
+            return msgspec.json.encode({"ok": True, "data": answer})
         except AgentPtyError as error:
             return failure(error)
-        except Exception as error:  # noqa: BLE001  answered, not swallowed: the log has it
+        except Exception as error:  # noqa: BLE001  answered, and the log has the traceback
             traceback.print_exc(file=sys.stderr)
             return failure(error)
 
-    async def _await_opened(self, session: str) -> Described:
-        await asyncio.shield(self._opening(session))
-        return self._find(session).describe()
+    async def _await_opened(self, asked: message.AwaitOpened) -> Described:
+        await asyncio.shield(self._opening(asked.instance))
+        return self._find(asked.instance).describe()
 
-    async def _describe(self) -> HostReport:
+    async def _describe(self, _asked: message.Describe) -> HostReport:
         sessions = [session.describe() for session in self._sessions.values()]
-        return HostReport(pid=os.getpid(), sessions=sessions)
+        return HostReport(pid=os.getpid(), build=build.digest(), sessions=sessions)
 
-    async def _members(self, session: str) -> int:
-        return len(tree.members([self._find(session).root]))
+    async def _count_members(self, asked: message.CountMembers) -> int:
+        return len(tree.members([self._find(asked.instance).terminal.root]))
 
-    async def _kill(self, session: str) -> Any:
-        return await self._find(session).kill()
+    async def _kill(self, asked: message.Kill) -> Killed:
+        return await self._find(asked.instance).terminal.kill()
 
-    async def _kill_all(self) -> list[Process]:
-        """End every tree at once: one reading of the process table serves all. Return survivors."""
-        killed = await tree.kill_trees([session.root for session in self._sessions.values()])
-        return killed.survivors
+    async def _kill_all(self, _asked: message.KillAll) -> list[Process]:
+        """End every tree at once: one reading of the process table serves all."""
+        roots = [session.terminal.root for session in self._sessions.values()]
+        return (await tree.kill_trees(roots)).survivors
 
-    async def _forget(self, session: str) -> None:
-        """Free a session and its files."""
-        found = self._sessions.pop(session, None)
-        self._opened.pop(session, None)
+    async def _forget(self, asked: message.Forget) -> None:
+        found = self._sessions.pop(asked.instance, None)
+        self._opened.pop(asked.instance, None)
+        self._ledgers.pop(asked.instance, None)
         if found is not None:
             found.close()
-        shutil.rmtree(self._layout.session(session), ignore_errors=True)
+        shutil.rmtree(self._layout.session(asked.instance), ignore_errors=True)
 
-    async def _rename(self, session: str, name: str) -> None:
-        found = self._find(session)
-        found.spec = msgspec.structs.replace(found.spec, name=name)
-        self._save_spec(found.spec)
+    async def _rename(self, asked: message.Rename) -> None:
+        session = self._find(asked.instance)
+        session.rename(asked.name)
+        self._save_spec(session.spec)
 
-    async def _custody(self) -> int:
-        """Give every terminal to a new keeper, which knows none of our programs."""
-        if not self._link.connected:
-            self._link = self._new_link()
+    async def _give_custody(self, _asked: message.GiveCustody) -> int:
+        if not self._keeper.connected:
+            self._keeper = self._new_link()
             await self.connect()
         for instance, session in self._sessions.items():
-            await self._link.ask(
-                {
-                    "do": "custody",
-                    "session": instance,
-                    "pid": session.root.pid,
-                    "birth": session.root.birth,
-                    "host_pid": os.getpid(),
-                    "ended": msgspec.to_builtins(session.ending),
-                },
-                [session.master],
-            )
+            await self._keeper.ask(_custody(instance, session), [session.terminal.master])
         return len(self._sessions)
 
-    async def _watched(self, *, on: bool) -> None:
-        """The wire has done it: events go to the connection that asked."""
-        del on
+    async def _watched(self, _asked: message.Watch) -> None:
+        """The connection that asked has done it: events go there."""
 
-    async def _leave(self) -> None:
+    async def _events_since(self, asked: message.EventsSince) -> PastEvents:
+        session = self._find(asked.instance)
+        found, missed = session.events.since(asked.number)
+        name, instance = session.spec.name, session.spec.instance
+        return PastEvents(
+            events=[encoded(one, name=name, instance=instance) for one in found], missed=missed
+        )
+
+    async def _leave(self, _asked: message.Leave) -> None:
         self.leaving.set()
 
     def _find(self, instance: str) -> Session:
@@ -246,11 +260,18 @@ class Host:
         for session in self._sessions.values():
             session.close()
         self._sessions.clear()
-        self._link.close()
+        self._keeper.close()
 
 
-def _ending(ended: dict[str, int | None]) -> Ending:
-    return Ending(code=ended["code"], signal=ended["signal"])
+def _custody(instance: str, session: Session) -> Custody:
+    terminal = session.terminal
+    return Custody(
+        instance=instance,
+        pid=terminal.root.pid,
+        birth=terminal.root.birth,
+        host_pid=os.getpid(),
+        ended=msgspec.to_builtins(terminal.ended),
+    )
 
 
 def _spawn_error(error: Exception) -> AgentPtyError:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextvars import ContextVar
-from types import MappingProxyType
-from typing import Any
+from typing import Literal
 
-_NOBODY: Mapping[str, Any] = MappingProxyType({"kind": "agent"})
-# Kind (agent or human), transport, uid and pid, as the daemon's transport saw them.
-acting: ContextVar[Mapping[str, Any]] = ContextVar("acting", default=_NOBODY)
+from msgspec import Struct
+
+Kind = Literal["agent", "human", "system"]
 
 
-def of(header: dict[str, Any], *, kind: str) -> dict[str, Any]:
-    """Return the principal of a request from the daemon's header."""
-    return {"kind": kind, **header.get("caller", {})}
+class Principal(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent, a person at a terminal, or this software itself; and where the request came in."""
+
+    kind: Kind
+    transport: str | None = None
+    uid: int | None = None
+    pid: int | None = None
+
+
+# What nobody asked for: device replies, the keys that end a program.
+SYSTEM = Principal(kind="system")
+_AGENT = Principal(kind="agent")
+acting: ContextVar[Principal] = ContextVar("acting", default=_AGENT)

@@ -1,9 +1,6 @@
-"""The one road for every request of a session.
+"""The one road for every request of a session: decode, look up its key, act, answer.
 
-    payload -> decode -> policy -> intent -> act -> outcome -> response
-
-There is one choke point in front of each terminal, and it is here: later parts add their
-steps to `travel`, never a second way in.
+What a request types passes the one door in front of the terminal, `Terminal.write`.
 """
 
 from __future__ import annotations
@@ -18,13 +15,14 @@ from dataclasses import dataclass
 from agent_pty import ops
 from agent_pty.errors import AgentPtyError
 from agent_pty.host.session import Session
+from agent_pty.host.terminal.terminal import InputKind
 from agent_pty.ops.op import Mutation, Op, Request, decode, decode_head, failure, success
 from agent_pty.store.ledger import Ledger
 
 _MOST_TYPED_AHEAD = 1024 * 1024
 
 
-async def travel(session: Session, ledger: Ledger, payload: bytes) -> bytes:
+async def answer(session: Session, ledger: Ledger, payload: bytes) -> bytes:
     """Answer one request; a failure is an answer too and touches nobody else."""
     try:
         op = ops.find(decode_head(payload).op)
@@ -72,7 +70,7 @@ class Keyboard:
         self._session = session
         self._pending = bytearray()
         self._task: asyncio.Task[None] | None = None
-        # Keys arrive outside the task of the stream; who typed them is known in there.
+        # Keys arrive outside the task of the stream, and only there it is known who types.
         self._context = contextvars.copy_context()
 
     def typed(self, data: bytes) -> None:
@@ -88,7 +86,7 @@ class Keyboard:
             while self._pending:
                 data = bytes(self._pending)
                 self._pending.clear()
-                await self._session.hands.press(data)
+                await self._session.input.press(data, kind=InputKind.ATTACH)
         except AgentPtyError:  # the session has ended, and so will the stream
             self._pending.clear()
         finally:

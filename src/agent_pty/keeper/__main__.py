@@ -1,7 +1,7 @@
 """`python -m agent_pty.keeper '{"home": ..., "socket": ..., "log_dir": ..., "daemon": true}'`.
 
 Starts the keeper of a home in the background, and the first daemon with it if asked.
-Ends at once, without a word, if the home has a keeper already.
+Ends at once, without a message, if the home has a keeper already.
 """
 
 from __future__ import annotations
@@ -12,20 +12,34 @@ import os
 import resource
 import sys
 
+from agent_pty import build
 from agent_pty.core.layout import Layout
 from agent_pty.keeper import warm
 from agent_pty.keeper.keeper import Keeper
 from agent_pty.keeper.libc import adopt_orphans, keep_buffers, name_process
 from agent_pty.keeper.listen import listen
+from agent_pty.keeper.upgrade import resumed
 
 
 def main() -> None:
-    """Become the keeper, or leave if there is one."""
+    """Become the keeper, or leave if there is one; after an upgrade, continue as the keeper."""
     arguments = json.loads(sys.argv[1])
-    with_daemon, ready = arguments.pop("daemon", False), arguments.pop("ready")
+    resume, ready = arguments.pop("resume", None), arguments.pop("ready", None)
+    with_daemon = arguments.pop("daemon", False)
     layout = Layout(**arguments)
+    keeper = _started(layout, ready, with_daemon=with_daemon) if resume is None else None
+    if resume is not None:
+        keeper = Keeper.resume(layout, resumed(resume))
+        _prepare()
+    if keeper is not None:
+        keeper.run()
+        os.unlink(layout.keeper_socket)
+
+
+def _started(layout: Layout, ready: int, *, with_daemon: bool) -> Keeper | None:
+    """Go into the background and take the lock; None if another keeper has it."""
     os.set_inheritable(ready, False)
-    # A lock or pipe of whoever started us would be held as long as we and our programs live.
+    # A lock or pipe of whoever started us would stay open as long as we and our programs live.
     os.closerange(3, ready)
     os.closerange(ready + 1, os.sysconf("SC_OPEN_MAX"))
     if os.fork():
@@ -36,22 +50,25 @@ def main() -> None:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return
+        return None
     listener = listen(layout.keeper_socket)
+    _prepare()
+    if with_daemon:
+        arguments = {"layout": layout.to_wire(), "ready": ready}
+        warm.fork("daemon", arguments, bury=[listener], keep=[ready])
+    else:
+        os.write(ready, b"1")
+    os.close(ready)
+    return Keeper(layout, listener, lock=lock)
+
+
+def _prepare() -> None:
     adopt_orphans()
     name_process("keeper")
     _raise_file_limit()
     keep_buffers()
+    build.digest()  # of the sources as they are now, for everybody who is forked from here
     warm.preload()
-    if with_daemon:
-        warm.fork(
-            "daemon", {"layout": layout.to_wire(), "ready": ready}, bury=[listener], keep=[ready]
-        )
-    else:
-        os.write(ready, b"1")
-    os.close(ready)
-    Keeper(layout, listener).run()
-    os.unlink(layout.keeper_socket)
 
 
 def _raise_file_limit() -> None:

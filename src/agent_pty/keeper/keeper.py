@@ -1,98 +1,104 @@
 """The select loop: requests in, forks and descriptors out.
 
-Rule of this file: nothing blocks and nothing is decided. Which host a session belongs
-to, what a dead host means and when a master is let go are the daemon's to say.
+Rule of this file: nothing blocks and nothing is decided. To which host a session belongs, what
+a dead host means and when a master is closed is decided by the daemon.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
-import json
 import os
 import selectors
 import signal
 import socket
 import struct
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import __version__
-from agent_pty.core.frame import Garbage
+from agent_pty import __version__, build
 from agent_pty.core.layout import Layout
-from agent_pty.keeper import warm
+from agent_pty.keeper import upgrade, warm
 from agent_pty.keeper.birth import birth
-from agent_pty.keeper.channel import Channel, ChannelClosed, Message
-from agent_pty.keeper.listen import is_ours, listen
-from agent_pty.keeper.program import Program, Started, failure, start
-
-# A program that has not reached its exec by then hangs in chdir or on its file.
-_START_SECONDS = 5.0
-# A peer that leaves this many messages unread is not coming back.
-_MOST_UNSENT = 10_000
+from agent_pty.keeper.channel import Message
+from agent_pty.keeper.listen import listen
+from agent_pty.keeper.message import (
+    REQUESTS,
+    Adopt,
+    Custody,
+    Done,
+    Ended,
+    Exit,
+    Fork,
+    Forked,
+    Hand,
+    HeldSession,
+    Hello,
+    Holdings,
+    HostEnded,
+    KeeperEvent,
+    KeeperRequest,
+    Release,
+    Spawn,
+    Spawned,
+    Stop,
+    Upgrade,
+    Wire,
+)
+from agent_pty.keeper.peers import Peer, Peers
+from agent_pty.keeper.program import failure
+from agent_pty.keeper.starts import Starting, Starts
 
 
 @dataclass(slots=True, kw_only=True)
 class Held:
-    """One session in custody. *ended* is its exit status once it is known."""
+    """One session in custody. *ended* is its exit once it is known."""
 
     master: int
     pid: int
     birth: float | None
-    ours: bool
     host: str | None = None
-    ended: dict[str, int | None] | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class Starting:
-    """A forked program that has not yet reached its exec."""
-
-    started: Started
-    session: str
-    reply: Callable[..., None]
-    deadline: float
-    ended: dict[str, int | None] | None = None
-
-
-@dataclass(slots=True)
-class Peer:
-    """A connection and who is at its other end."""
-
-    channel: Channel
-    role: str = ""
-    name: str = ""
-    waiting: bool = field(default=False)
+    ended: Exit | None = None
 
 
 class Keeper:
-    """Holds the masters of all sessions and the exit status of all programs."""
+    """Holds the masters of all sessions and the exits of all programs.
 
-    def __init__(self, layout: Layout, listener: socket.socket) -> None:
+    *lock* is the descriptor of the home's lock, which must stay open as long as the keeper lives.
+    """
+
+    def __init__(self, layout: Layout, listener: socket.socket, *, lock: int) -> None:
         self._layout = layout
-        self._listener = listener
+        self._lock = lock
         self._selector = selectors.DefaultSelector()
-        self._peers: dict[int, Peer] = {}
+        self._peers = Peers(listener, self._selector, self._handle)
         self._sessions: dict[str, Held] = {}
         self._programs: dict[int, str] = {}
         self._hosts: dict[str, int] = {}
-        self._starting: dict[int, Starting] = {}
-        self._late: dict[str, list[dict[str, Any]]] = {}
+        self._starts = Starts(self._selector)
+        # Sessions for hosts that have not connected yet.
+        self._late: dict[str, list[Hand]] = {}
         self._stopped = False
-        self._spare = os.open(os.devnull, os.O_RDONLY)
         self._wake_read, self._wake_write = socket.socketpair()
-        self._requests: dict[str, Callable[[Peer, dict[str, Any], tuple[int, ...], Any], None]] = {
-            "hello": self._hello,
-            "fork": self._fork,
-            "spawn": self._spawn,
-            "hand": self._hand,
-            "custody": self._custody,
-            "release": self._release,
-            "stop": self._stop,
-        }
+
+    @classmethod
+    def resume(cls, layout: Layout, state: dict[str, Any]) -> Keeper:
+        """Continue with what the build before us held."""
+        listener = socket.socket(fileno=state["listener"])
+        keeper = cls(layout, listener, lock=state["lock"])
+        for instance, one in state["sessions"].items():
+            held = HeldSession.from_wire(one)
+            keeper._sessions[instance] = Held(
+                master=one["master"],
+                pid=held.pid,
+                birth=held.birth,
+                host=held.host,
+                ended=held.ended,
+            )
+        keeper._programs = {int(pid): name for pid, name in state["programs"].items()}
+        keeper._hosts = state["hosts"]
+        return keeper
 
     def run(self) -> None:
         """Serve until told to stop."""
@@ -100,233 +106,180 @@ class Keeper:
             sock.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
-        self._listener.setblocking(False)
-        self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         self._selector.register(self._wake_read, selectors.EVENT_READ, self._reap)
+        self._reap(0)  # what ended during an upgrade
         while not self._stopped:
-            for key, events in self._selector.select(self._patience()):
+            for key, events in self._selector.select(self._starts.patience):
                 key.data(events)
-            self._abandon_late_starts()
+            self._starts.abandon_late()
 
-    def _patience(self) -> float | None:
-        deadlines = [starting.deadline for starting in self._starting.values()]
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
-
-    # -- connections
-
-    def _accept(self, _events: int) -> None:
-        try:
-            sock, _ = self._listener.accept()
-        except OSError as error:
-            # Without a descriptor to spare the listener stays readable: turn the client away
-            # with the one kept for this, instead of spinning.
-            if error.errno in {errno.EMFILE, errno.ENFILE}:
-                self._turn_away()
-            return
-        if not is_ours(sock):
-            sock.close()
-            return
-        peer = Peer(Channel(sock))
-        self._peers[peer.channel.fileno()] = peer
-        self._selector.register(
-            peer.channel, selectors.EVENT_READ, lambda events: self._serve(peer, events)
-        )
-
-    def _turn_away(self) -> None:
-        os.close(self._spare)
-        with contextlib.suppress(OSError):
-            self._listener.accept()[0].close()
-        self._spare = os.open(os.devnull, os.O_RDONLY)
-
-    def _serve(self, peer: Peer, events: int) -> None:
-        try:
-            if events & selectors.EVENT_WRITE and peer.channel.flush():
-                self._watch(peer, writing=False)
-            if events & selectors.EVENT_READ:
-                for message in peer.channel.receive():
-                    self._handle(peer, message)
-        except (ChannelClosed, Garbage):
-            self._part(peer)
+    # -- requests
 
     def _handle(self, peer: Peer, message: Message) -> None:
-        body, sequence = message.body, message.body.get("seq")
+        body = message.body
 
-        def reply(**answer: Any) -> None:
-            self._post(peer, {"re": sequence, **answer})
+        def reply(answer: Wire) -> None:
+            self._peers.post(peer, {"re": body.get("seq"), **answer.to_wire()})
+
+        def fail(why: dict[str, Any]) -> None:
+            self._peers.post(peer, {"re": body.get("seq"), "error": why})
 
         try:
-            self._requests[body["do"]](peer, body, message.fds, reply)
+            request = REQUESTS[body["do"]].from_wire(body)
+            self._act(peer, request, message.fds, reply, fail)
         except (KeyError, TypeError, ValueError, OSError, struct.error) as error:
-            reply(error=failure("keeper", error))
+            fail(failure("keeper", error))
         finally:
             for fd in message.fds:
                 os.close(fd)
 
-    def _post(self, peer: Peer, body: dict[str, Any], fds: list[int] | None = None) -> None:
-        try:
-            if not peer.channel.post(body, fds or []):
-                self._watch(peer, writing=True)
-            if peer.channel.unsent > _MOST_UNSENT:
-                self._part(peer)
-        except ChannelClosed:
-            self._part(peer)
+    def _act(
+        self,
+        peer: Peer,
+        request: KeeperRequest[Any],
+        fds: Sequence[int],
+        reply: Callable[[Wire], None],
+        fail: Callable[[dict[str, Any]], None],
+    ) -> None:
+        match request:
+            case Hello():
+                self._hello(peer, request, reply)
+            case Fork():
+                reply(self._fork(request, fds))
+            case Spawn():
+                self._spawn(request, reply, fail)
+            case Hand():
+                self._hand(request)
+                reply(Done())
+            case Custody():
+                self._take_custody(peer, request, fds)
+                reply(Done())
+            case Release():
+                self._release(request)
+                reply(Done())
+            case Upgrade():
+                self._upgrade(request)
+            case Stop():
+                reply(Done())
+                self._stopped = True
 
-    def _watch(self, peer: Peer, *, writing: bool) -> None:
-        if peer.waiting == writing or peer.channel.fileno() not in self._peers:
-            return
-        peer.waiting = writing
-        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
-        key = self._selector.get_key(peer.channel)
-        self._selector.modify(peer.channel, events, key.data)
-
-    def _part(self, peer: Peer) -> None:
-        if self._peers.pop(peer.channel.fileno(), None) is not None:
-            self._selector.unregister(peer.channel)
-        peer.channel.close()
-
-    def _host(self, name: str | None) -> Peer | None:
-        for peer in self._peers.values():
-            if peer.role == "host" and peer.name == name:
-                return peer
-        return None
-
-    def _tell_daemons(self, body: dict[str, Any]) -> None:
-        for peer in [peer for peer in self._peers.values() if peer.role == "daemon"]:
-            self._post(peer, body)
-
-    # -- requests
-
-    def _hello(self, peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
-        peer.role, peer.name = body["role"], body.get("name", "")
+    def _hello(self, peer: Peer, hello: Hello, reply: Callable[[Wire], None]) -> None:
+        peer.role, peer.name = hello.role, hello.name
         sessions = {
-            name: {"pid": held.pid, "birth": held.birth, "host": held.host, "ended": held.ended}
+            name: HeldSession(pid=held.pid, birth=held.birth, host=held.host, ended=held.ended)
             for name, held in self._sessions.items()
         }
-        reply(pid=os.getpid(), version=__version__, hosts=self._hosts, sessions=sessions)
+        reply(
+            Holdings(
+                pid=os.getpid(),
+                version=__version__,
+                build=build.digest(),
+                hosts=self._hosts,
+                sessions=sessions,
+            )
+        )
         if peer.role == "host":
             for late in self._late.pop(peer.name, []):
-                if late["session"] in self._sessions:
+                if late.instance in self._sessions:
                     self._adopt(peer, late)
 
-    def _fork(self, _peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
-        role, name = body["role"], body.get("name", "")
-        arguments = {"layout": self._layout.to_wire(), "name": name}
-        if role != "host":
+    def _fork(self, fork: Fork, fds: Sequence[int]) -> Forked:
+        arguments: dict[str, Any] = {"layout": self._layout.to_wire(), "name": fork.name}
+        if fork.role != "host":
             (ready,) = fds
-            reply(pid=warm.fork(role, {**arguments, "ready": ready}, bury=[self], keep=fds))
-            return
+            arguments["ready"] = ready
+            return Forked(pid=warm.fork(fork.role, arguments, bury=[self], keep=fds))
         # Bound before the fork: whoever gets this reply can connect at once.
-        with listen(self._layout.host_socket(name)) as listener:
+        with listen(self._layout.host_socket(fork.name)) as listener:
             arguments["listener"] = listener.fileno()
-            pid = warm.fork(role, arguments, bury=[self, listener], keep=[listener.fileno()])
-        self._hosts[name] = pid
-        reply(pid=pid)
+            pid = warm.fork("host", arguments, bury=[self, listener], keep=[listener.fileno()])
+        self._hosts[fork.name] = pid
+        return Forked(pid=pid)
 
-    def _spawn(self, _peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
-        program = Program(
-            argv=body["argv"],
-            cwd=body["cwd"],
-            env=body["env"],
-            rows=body["rows"],
-            cols=body["cols"],
-        )
-        started = start(program)
-        starting = Starting(
-            started=started,
-            session=body["session"],
-            reply=reply,
-            deadline=time.monotonic() + _START_SECONDS,
-        )
-        self._starting[started.report] = starting
-        self._selector.register(
-            started.report, selectors.EVENT_READ, lambda _events: self._settle(starting)
-        )
+    def _spawn(
+        self,
+        spawn: Spawn,
+        reply: Callable[[Wire], None],
+        fail: Callable[[dict[str, Any]], None],
+    ) -> None:
+        def runs(starting: Starting) -> None:
+            reply(self._hold(starting))
+            held = self._sessions[starting.instance]
+            if held.ended is not None:
+                self._report_end(starting.instance, held.host, held.ended)
 
-    def _settle(self, starting: Starting) -> None:
-        report = os.read(starting.started.report, 1 << 16)
-        self._forget_start(starting)
-        if report:
-            self._drop_start(starting, json.loads(report))
-            return
+        self._starts.begin(spawn, runs=runs, fails=fail)
+
+    def _hold(self, starting: Starting) -> Spawned:
         pid = starting.started.pid
-        held = Held(
-            master=starting.started.master,
-            pid=pid,
-            birth=birth(pid),
-            ours=True,
-            ended=starting.ended,
-        )
-        self._sessions[starting.session] = held
-        starting.reply(pid=pid, birth=held.birth)
+        held = Held(master=starting.started.master, pid=pid, birth=birth(pid), ended=starting.ended)
+        self._sessions[starting.instance] = held
         if held.ended is None:
-            self._programs[pid] = starting.session
-        else:
-            self._tell_end(starting.session, held)
+            self._programs[pid] = starting.instance
+        return Spawned(pid=pid, birth=held.birth)
 
-    def _abandon_late_starts(self) -> None:
-        now = time.monotonic()
-        for starting in [s for s in self._starting.values() if s.deadline <= now]:
-            if starting.ended is None:
-                os.kill(starting.started.pid, signal.SIGKILL)  # our own unreaped child
-            self._forget_start(starting)
-            reason = f"not started within {_START_SECONDS:g} s: is its directory reachable?"
-            self._drop_start(starting, {"stage": "cwd", "reason": reason, "errno": None})
-
-    def _forget_start(self, starting: Starting) -> None:
-        self._selector.unregister(starting.started.report)
-        del self._starting[starting.started.report]
-        os.close(starting.started.report)
-
-    def _drop_start(self, starting: Starting, why: dict[str, Any]) -> None:
-        os.close(starting.started.master)
-        starting.reply(error=why)
-
-    def _hand(self, _peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
-        self._sessions[body["session"]].host = body["host"]
-        host = self._host(body["host"])
+    def _hand(self, hand: Hand) -> None:
+        self._sessions[hand.instance].host = hand.host
+        host = self._peers.host(hand.host)
         if host is None:
-            self._late.setdefault(body["host"], []).append(body)
+            self._late.setdefault(hand.host, []).append(hand)
         else:
-            self._adopt(host, body)
-        reply()
+            self._adopt(host, hand)
 
-    def _adopt(self, host: Peer, body: dict[str, Any]) -> None:
-        held = self._sessions[body["session"]]
-        adopt = {
-            "event": "adopt",
-            "session": body["session"],
-            "spec": body["spec"],
-            "pid": held.pid,
-            "birth": held.birth,
-            "ended": held.ended,
-            "keeper": os.getpid(),
-        }
-        self._post(host, adopt, [held.master])
+    def _adopt(self, host: Peer, hand: Hand) -> None:
+        held = self._sessions[hand.instance]
+        adopt = Adopt(
+            instance=hand.instance,
+            spec=hand.spec,
+            pid=held.pid,
+            birth=held.birth,
+            ended=held.ended,
+            keeper=os.getpid(),
+        )
+        self._peers.post(host, _event(adopt), [held.master])
 
-    def _custody(self, peer: Peer, body: dict[str, Any], fds: tuple[int, ...], reply: Any) -> None:
+    def _take_custody(self, peer: Peer, custody: Custody, fds: Sequence[int]) -> None:
         (master,) = fds
-        if body["session"] not in self._sessions:
-            self._sessions[body["session"]] = Held(
+        if custody.instance not in self._sessions:
+            self._sessions[custody.instance] = Held(
                 master=os.dup(master),
-                pid=body["pid"],
-                birth=body["birth"],
-                ours=False,
+                pid=custody.pid,
+                birth=custody.birth,
                 host=peer.name,
-                ended=body["ended"],
+                ended=custody.ended,
             )
-        self._hosts.setdefault(peer.name, body["host_pid"])
-        reply()
+        self._hosts.setdefault(peer.name, custody.host_pid)
 
-    def _release(self, _peer: Peer, body: dict[str, Any], _fds: object, reply: Any) -> None:
-        held = self._sessions.pop(body["session"], None)
+    def _release(self, release: Release) -> None:
+        held = self._sessions.pop(release.instance, None)
         if held is not None:
             os.close(held.master)
             self._programs.pop(held.pid, None)
-        reply()
 
-    def _stop(self, _peer: Peer, _body: dict[str, Any], _fds: object, reply: Any) -> None:
-        reply()
-        self._stopped = True
+    def _upgrade(self, wanted: Upgrade) -> None:
+        """Run another build in this process; the connection closes when that has happened."""
+        if len(self._starts):
+            raise ValueError("a program is just being started: ask again")
+        listener = self._peers.listener.fileno()
+        fds = [listener, self._lock, *(held.master for held in self._sessions.values())]
+        sessions = {
+            instance: {
+                "master": held.master,
+                "pid": held.pid,
+                "birth": held.birth,
+                "host": held.host,
+                "ended": held.ended.to_wire() if held.ended is not None else None,
+            }
+            for instance, held in self._sessions.items()
+        }
+        state = {
+            "listener": listener,
+            "lock": self._lock,
+            "sessions": sessions,
+            "programs": self._programs,
+            "hosts": self._hosts,
+        }
+        upgrade.become(wanted.command, self._layout, state, fds)
 
     # -- children
 
@@ -339,33 +292,36 @@ class Keeper:
                 pid, status = os.waitpid(-1, os.WNOHANG)
                 if pid == 0:
                     return
-                self._ended(pid, os.waitstatus_to_exitcode(status))
+                self._child_ended(pid, os.waitstatus_to_exitcode(status))
 
-    def _ended(self, pid: int, code: int) -> None:
-        ended = {"code": code if code >= 0 else None, "signal": -code if code < 0 else None}
-        session = self._programs.pop(pid, None)
-        if session is not None:
-            self._sessions[session].ended = ended
-            self._tell_end(session, self._sessions[session])
+    def _child_ended(self, pid: int, code: int) -> None:
+        ended = Exit(code=code if code >= 0 else None, signal=-code if code < 0 else None)
+        instance = self._programs.pop(pid, None)
+        if instance is not None:
+            held = self._sessions[instance]
+            held.ended = ended
+            self._report_end(instance, held.host, ended)
             return
-        # A short program can be reaped before the loop has seen its exec.
-        for starting in self._starting.values():
-            if starting.started.pid == pid:
-                starting.ended = ended
+        self._starts.ended(pid, ended)
         for name in [name for name, host in self._hosts.items() if host == pid]:
             self._host_ended(name, ended)
 
-    def _host_ended(self, name: str, ended: dict[str, int | None]) -> None:
+    def _host_ended(self, name: str, ended: Exit) -> None:
         del self._hosts[name]
         self._late.pop(name, None)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._layout.host_socket(name))
         sys.stderr.write(f"keeper: host {name} ended: {ended}\n")
-        self._tell_daemons({"event": "host_ended", "host": name, **ended})
+        event = HostEnded(host=name, code=ended.code, signal=ended.signal)
+        self._peers.tell_daemons(_event(event))
 
-    def _tell_end(self, name: str, held: Held) -> None:
-        event = {"event": "ended", "session": name, "ended": held.ended}
-        host = self._host(held.host)
-        if host is not None:
-            self._post(host, event)
-        self._tell_daemons(event)
+    def _report_end(self, instance: str, host: str | None, ended: Exit) -> None:
+        event = _event(Ended(instance=instance, ended=ended))
+        peer = self._peers.host(host)
+        if peer is not None:
+            self._peers.post(peer, event)
+        self._peers.tell_daemons(event)
+
+
+def _event(event: KeeperEvent) -> dict[str, Any]:
+    return {"event": event.event, **event.to_wire()}

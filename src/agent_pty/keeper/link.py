@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import socket
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_pty.core.frame import Garbage
 from agent_pty.keeper.channel import Channel, ChannelClosed, Message
+from agent_pty.keeper.message import EVENTS, Hello, Holdings, KeeperEvent, KeeperRequest
+
+Answer = TypeVar("Answer")
 
 
 class KeeperError(Exception):
@@ -21,20 +25,25 @@ class KeeperError(Exception):
 
 
 class KeeperLink:
-    """Ask the keeper, and hear from it.
+    """Ask the keeper, and get its events.
 
-    *on_event* gets what the keeper says unasked and owns its descriptors; *on_lost*
-    is called once, when the keeper is gone, after every open request has failed.
+    *on_event* owns the descriptors it is given; *on_lost* is called once, when the keeper is
+    gone, after every open request has failed.
     """
 
-    def __init__(self, *, on_event: Callable[[Message], None], on_lost: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        *,
+        on_event: Callable[[KeeperEvent, tuple[int, ...]], None],
+        on_lost: Callable[[], None],
+    ) -> None:
         self._on_event = on_event
         self._on_lost = on_lost
         self._open: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
         self._channel: Channel | None = None
 
-    async def connect(self, path: str, *, role: str, name: str = "") -> dict[str, Any]:
+    async def connect(self, path: str, *, role: str, name: str = "") -> Holdings:
         """Introduce ourselves and return what the keeper holds."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
@@ -46,14 +55,14 @@ class KeeperLink:
             raise
         self._channel = Channel(sock)
         loop.add_reader(sock.fileno(), self._readable)
-        return await self.ask({"do": "hello", "role": role, "name": name})
+        return await self.ask(Hello(role=role, name=name))
 
     @property
     def connected(self) -> bool:
         """Whether the keeper was there when last heard of."""
         return self._channel is not None
 
-    async def ask(self, body: dict[str, Any], fds: Sequence[int] = ()) -> dict[str, Any]:
+    async def ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         """Send a request and return its answer, or raise `KeeperError`."""
         if self._channel is None:
             raise ChannelClosed("the keeper is gone")
@@ -61,8 +70,9 @@ class KeeperLink:
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
         try:
-            self._post({**body, "seq": number}, fds)
-            return await answer
+            self._post({"do": request.do, **request.to_wire(), "seq": number}, fds)
+            answered: Any = request.answer.from_wire(await answer)
+            return answered  # type: ignore[no-any-return]  # `answer` is the type parameter
         finally:
             self._open.pop(number, None)
 
@@ -91,7 +101,7 @@ class KeeperLink:
 
     def _receive(self, message: Message) -> None:
         if "re" not in message.body:
-            self._on_event(message)
+            self._event(message)
             return
         answer = self._open.get(message.body["re"])
         if answer is None or answer.done():
@@ -100,6 +110,14 @@ class KeeperLink:
             answer.set_exception(KeeperError(message.body["error"]))
         else:
             answer.set_result(message.body)
+
+    def _event(self, message: Message) -> None:
+        kind = EVENTS.get(message.body.get("event", ""))
+        if kind is not None:
+            self._on_event(kind.from_wire(message.body), message.fds)
+            return
+        for fd in message.fds:  # of a later build
+            os.close(fd)
 
     def _lost(self) -> None:
         if self._channel is None:

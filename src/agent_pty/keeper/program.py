@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 # What the keeper was started with; it raises its own limit, its programs get this one.
-_FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
+FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 # These describe the terminal the daemon was started in, not the session's.
 _FOREIGN = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOWID", "TERM_PROGRAM", "TERMCAP")
 
@@ -77,7 +77,7 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
         for fd in (0, 1, 2):
             os.dup2(slave, fd)
         _reset_signals()
-        resource.setrlimit(resource.RLIMIT_NOFILE, _FILES)
+        resource.setrlimit(resource.RLIMIT_NOFILE, FILES)
         stage = "cwd"
         os.chdir(program.cwd)
         stage = "exec"

@@ -24,8 +24,8 @@ class Attach(Request, frozen=True, kw_only=True):
 
 
 async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
-    """Yield what the person sees; what they type goes to the session's hands."""
-    async for data in session.attach(
+    """Yield what the person sees; what they type is input of the session."""
+    async for data in session.viewers.attach(
         read_only=request.read_only,
         history=request.history_bytes,
         allowed=Allowed(title=request.title, clipboard=request.clipboard),

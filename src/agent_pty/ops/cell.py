@@ -129,7 +129,7 @@ def _checked(code: str) -> str:
 async def run(session: Session, request: Run) -> CellReport:
     """Run to the end, or to what keeps it from one."""
     limit = _limit(request.timeout_ms)
-    return await session.desk.run(
+    return await session.cells.run(
         _checked(request.code), limit=limit, patience=_patience(limit), spill=request.spill
     )
 
@@ -138,44 +138,44 @@ async def fire(session: Session, request: Fire) -> CellReport:
     """Start and return."""
     limit = _limit(request.timeout_ms)
     patience = _patience(limit)
-    return await session.desk.fire(_checked(request.code), limit=limit, patience=patience)
+    return await session.cells.fire(_checked(request.code), limit=limit, patience=patience)
 
 
 async def poll(session: Session, request: Poll) -> CellReport:
     """Collect."""
-    return await session.desk.poll(request.cell, spill=request.spill)
+    return await session.cells.poll(request.cell, spill=request.spill)
 
 
 async def peek(session: Session, request: Peek) -> CellReport:
     """Look."""
-    return await session.desk.peek(request.cell, spill=request.spill)
+    return await session.cells.peek(request.cell, spill=request.spill)
 
 
 async def output(session: Session, request: Output) -> OutputPage:
     """Read a page."""
-    return session.desk.page(request.cell, since=request.since, limit=request.max_bytes)
+    return session.cells.page(request.cell, since=request.since, limit=request.max_bytes)
 
 
 async def ready(session: Session, request: Ready) -> Done:
     """Wait."""
-    await session.desk.ready(request.timeout_ms / 1000)
+    await session.cells.ready(request.timeout_ms / 1000)
     return Done(id=request.id)
 
 
 async def fact(session: Session, request: Fact) -> CellFact:
     """Remember."""
-    return session.desk.fact(request.cell)
+    return session.cells.fact(request.cell)
 
 
 async def notify(session: Session, request: Notify) -> Done:
     """Leave a note."""
-    session.desk.note(request.message, request.who)
+    session.cells.note(request.message, request.who)
     return Done(id=request.id)
 
 
 async def history(session: Session, request: History) -> Past:
     """Look back."""
-    return Past(entries=session.desk.history(request.lines))
+    return Past(entries=session.cells.history(request.lines))
 
 
 RUN = Op(name="run", answer="cell", request=Run, where="session", handler=run)

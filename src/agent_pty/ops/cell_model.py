@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-Frame = Literal["marks", "tty", "exact", "hook", "repeat"]
+CompletedBy = Literal["marks", "tty", "exact", "hook", "repeat"]
 
 
 class Status(enum.StrEnum):
@@ -37,7 +37,7 @@ class CellReport(Struct, frozen=True, kw_only=True):
     waiting_for: Literal["input", "secret"] | None = field(name="for")
     hint: str | None
     # Which step of the completion ladder told the end; None while it has not ended.
-    frame: Frame | None
+    frame: CompletedBy | None
     cwd: str | None
     duration_ms: int
     size: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Literal, Protocol
 
 from agent_pty.core.chord import Chord
@@ -10,21 +10,26 @@ from agent_pty.core.find import Place
 from agent_pty.core.history import Entry
 from agent_pty.core.safe import Allowed
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
-from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen, SessionInfo
+from agent_pty.ops.model import (
+    Changes,
+    Killed,
+    Observation,
+    Reading,
+    Screen,
+    SessionInfo,
+    Wanted,
+)
 
 Button = Literal["left", "middle", "right"]
 Direction = Literal["up", "down", "left", "right"]
 Form = Literal["text", "ansi", "html", "svg", "png"]
 
 
-class Hands(Protocol):
+class Input(Protocol):
     """Every way to give input; each returns the cursor from which its effect can be read."""
 
     async def type(self, text: str, *, enter: bool) -> int:
         """Type text as a person would."""
-
-    async def press(self, data: bytes) -> int:
-        """Write bytes as they are."""
 
     async def paste(self, text: str, *, enter: bool) -> tuple[int, bool]:
         """Paste text; also say whether it was bracketed."""
@@ -35,17 +40,17 @@ class Hands(Protocol):
     async def click(
         self, *, row: int, col: int, button: Button, count: int, mods: frozenset[str]
     ) -> int:
-        """Click at a cell."""
+        """Click at a cell of the screen."""
 
     async def wheel(self, *, row: int, col: int, direction: Direction, count: int) -> int:
-        """Turn the wheel over a cell."""
+        """Turn the wheel over a cell of the screen."""
 
     async def drag(self, *, start: tuple[int, int], end: tuple[int, int]) -> int:
-        """Press at one cell, let go at another."""
+        """Press at one cell of the screen, release at another."""
 
 
-class Desk(Protocol):
-    """Where code is run, one cell at a time."""
+class Cells(Protocol):
+    """Code that is run in the session, one cell at a time."""
 
     async def ready(self, patience: float) -> None:
         """Return once the program is at its prompt."""
@@ -62,7 +67,7 @@ class Desk(Protocol):
         """Collect a result."""
 
     async def peek(self, cell_id: str | None, *, spill: bool) -> CellReport:
-        """Look at a cell."""
+        """Return a cell as it is now, and collect nothing."""
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
@@ -80,75 +85,102 @@ class Desk(Protocol):
         """Return the last lines with the events between them."""
 
 
-class Session(Protocol):
-    """A live session, as its own handlers see it."""
+class ScreenReader(Protocol):
+    """The rendered screen."""
 
-    @property
-    def hands(self) -> Hands:
-        """The input side."""
-
-    @property
-    def desk(self) -> Desk:
-        """The cells."""
-
-    @property
-    def cursor(self) -> int:
-        """Where text goes on."""
-
-    async def perform(self, payload: bytes) -> bytes:
-        """Send another request down the same road; return its envelope."""
-
-    def look(self) -> Screen:
+    def read(self) -> Screen:
         """Return the screen."""
 
     def changes(self, since: str) -> Changes:
         """Return the rows that differ from the screen whose hash was *since*."""
 
     def find(self, text: str) -> Sequence[Place]:
-        """Return where *text* stands on the screen."""
+        """Return where *text* stands."""
 
     async def render(self, form: Form, *, scrollback: int) -> str:
         """Return the screen in another form; a picture as base64."""
 
-    def attach(
-        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
-    ) -> AsyncIterator[bytes]:
-        """Yield what a person sees of the session."""
+
+class TranscriptReader(Protocol):
+    """What the program wrote."""
 
     def read(
         self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
     ) -> Reading:
-        """Return text of the transcript."""
+        """Return one page."""
+
+
+class Waits(Protocol):
+    """Conditions that are waited for."""
 
     async def wait(
         self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
     ) -> Observation:
         """Return once a condition is true; raise what happened instead."""
 
+
+class Viewers(Protocol):
+    """People who are attached."""
+
+    def attach(
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+    ) -> AsyncIterator[bytes]:
+        """Yield what a person sees of the session."""
+
+
+class Terminal(Protocol):
+    """The terminal itself."""
+
     def resize(self, *, rows: int, cols: int) -> None:
-        """Change the size of the terminal."""
+        """Change the size."""
 
     def signal(self, number: int, *, everyone: bool) -> list[int]:
         """Signal the foreground program, or the whole tree; return the pids."""
 
 
+class Session(Protocol):
+    """A live session, as its own handlers see it."""
+
+    @property
+    def terminal(self) -> Terminal:
+        """The terminal."""
+
+    @property
+    def input(self) -> Input:
+        """The input side."""
+
+    @property
+    def cells(self) -> Cells:
+        """The cells."""
+
+    @property
+    def screen(self) -> ScreenReader:
+        """The screen."""
+
+    @property
+    def transcript(self) -> TranscriptReader:
+        """The transcript."""
+
+    @property
+    def waits(self) -> Waits:
+        """The waits."""
+
+    @property
+    def viewers(self) -> Viewers:
+        """The viewers."""
+
+    @property
+    def cursor(self) -> int:
+        """Where the transcript continues."""
+
+    async def perform(self, payload: bytes) -> bytes:
+        """Answer another request for this session; return its envelope."""
+
+
 class Registry(Protocol):
     """The daemon, as the handlers of its own ops see it."""
 
-    async def create(
-        self,
-        *,
-        name: str | None,
-        argv: Sequence[str],
-        cwd: str,
-        env: Mapping[str, str],
-        rows: int,
-        cols: int,
-        title: str | None,
-        isolate: bool,
-        marks: bool,
-        frame: str | None,
-    ) -> SessionInfo:
+    async def create(self, wanted: Wanted) -> SessionInfo:
         """Start a program in a new session."""
 
     async def list(self) -> list[SessionInfo]:
@@ -163,8 +195,10 @@ class Registry(Protocol):
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Give a session another name."""
 
-    def watch(self, *, name: str | None, kinds: Sequence[str] | None) -> AsyncIterator[bytes]:
-        """Yield the events of one session, or of all."""
+    def watch(
+        self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
+    ) -> AsyncIterator[bytes]:
+        """Yield the events of one session, or of all; of one also those after a number."""
 
     def speak(
         self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, from_wire
 from agent_pty.ops.context import Registry
+from agent_pty.ops.model import Wanted
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
 
@@ -79,19 +80,16 @@ async def _started(registry: Registry, request: Exec) -> str:
 
 
 async def _create(registry: Registry, request: Exec) -> str:
-    info = await registry.create(
+    wanted = Wanted(
         name=request.id,
         argv=request.argv,
         cwd=request.repo,
         env=request.env,
         rows=request.rows,
         cols=request.cols,
-        title=None,
-        isolate=False,
         marks=False,
-        frame=None,
     )
-    return info.id
+    return (await registry.create(wanted)).id
 
 
 async def _told(registry: Registry, name: str, *, ended: bool) -> Executed:

@@ -52,13 +52,13 @@ class Pasted(Struct, frozen=True, kw_only=True):
 async def keys(session: Session, request: Keys) -> Pressed:
     """Read every chord before the first is pressed: a misspelt one presses none."""
     chords = [chord(text) for text in request.keys] * request.repeat
-    cursor = await session.hands.keys(chords, pause=request.delay_ms / 1000)
+    cursor = await session.input.keys(chords, pause=request.delay_ms / 1000)
     return Pressed(cursor=cursor, keys=len(chords))
 
 
 async def paste(session: Session, request: Paste) -> Pasted:
     """Paste in one go."""
-    cursor, bracketed = await session.hands.paste(request.text, enter=request.enter)
+    cursor, bracketed = await session.input.paste(request.text, enter=request.enter)
     return Pasted(cursor=cursor, bracketed=bracketed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 
 class State(enum.StrEnum):
@@ -197,8 +197,26 @@ class Spec(Struct, frozen=True, kw_only=True):
     frame: str | None = None
 
 
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What a new session shall be. Paths, arguments and values may be any bytes but NUL.
+
+    Bytes that are not UTF-8 are surrogates, as `os.fsdecode` makes them. *name* None: generated.
+    """
+
+    argv: list[str]
+    cwd: str
+    name: str | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    rows: int = 24
+    cols: int = 80
+    title: str | None = None
+    isolate: bool = False
+    marks: bool = True
+    frame: str | None = None
+
+
 class Described(Struct, frozen=True, kw_only=True):
-    """A host's word on one of its sessions."""
+    """A host's description of one of its sessions."""
 
     spec: Spec
     pid: int
@@ -212,10 +230,11 @@ class Described(Struct, frozen=True, kw_only=True):
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
-    """A host's word on itself."""
+    """A host's description of itself; *build* is empty for a build that does not say."""
 
     pid: int
     sessions: list[Described]
+    build: str = ""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):

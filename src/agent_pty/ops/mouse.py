@@ -63,7 +63,7 @@ class Clicked(Struct, frozen=True, kw_only=True):
 async def click(session: Session, request: Click) -> Clicked:
     """Press and let go."""
     row, col = _target(session, request)
-    cursor = await session.hands.click(
+    cursor = await session.input.click(
         row=row, col=col, button=request.button, count=request.count, mods=frozenset(request.mods)
     )
     return Clicked(cursor=cursor, row=row, col=col)
@@ -74,7 +74,7 @@ def _target(session: Session, request: Click) -> tuple[int, int]:
         if request.row is None or request.col is None:
             raise BadRequest("give row and col, or text", field="row")
         return request.row, request.col
-    found = session.find(request.text)
+    found = session.screen.find(request.text)
     if not found:
         raise BadRequest(f"{request.text!r} is not on the screen", field="text")
     if len(found) > 1:
@@ -88,7 +88,7 @@ def _target(session: Session, request: Click) -> tuple[int, int]:
 
 async def wheel(session: Session, request: Wheel) -> Clicked:
     """Turn."""
-    cursor = await session.hands.wheel(
+    cursor = await session.input.wheel(
         row=request.row, col=request.col, direction=request.direction, count=request.count
     )
     return Clicked(cursor=cursor, row=request.row, col=request.col)
@@ -96,7 +96,7 @@ async def wheel(session: Session, request: Wheel) -> Clicked:
 
 async def drag(session: Session, request: Drag) -> Clicked:
     """Press, move, let go."""
-    cursor = await session.hands.drag(
+    cursor = await session.input.drag(
         start=(request.row, request.col), end=(request.to_row, request.to_col)
     )
     return Clicked(cursor=cursor, row=request.to_row, col=request.to_col)

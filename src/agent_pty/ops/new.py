@@ -8,13 +8,14 @@ from msgspec import Meta, Struct, field
 
 from agent_pty.errors import BadRequest
 from agent_pty.ops.context import Registry
+from agent_pty.ops.model import Wanted
 from agent_pty.ops.op import Mutation, Op
 
 MOST_ROWS = 1000
 MOST_COLS = 1000
 Rows = Annotated[int, Meta(ge=1, le=MOST_ROWS, description="height in rows")]
 Cols = Annotated[int, Meta(ge=1, le=MOST_COLS, description="width in columns")]
-Frame = Annotated[
+CompletionMode = Annotated[
     str,
     Meta(
         pattern="^(exact:|hook:/|repeat$)",
@@ -39,7 +40,7 @@ class New(Mutation, frozen=True, kw_only=True):
     title: Annotated[str | None, Meta(description="a label for people")] = None
     isolate: Annotated[bool, Meta(description="give it a host process of its own")] = False
     marks: Annotated[bool, Meta(description="let shells and REPLs mark where commands end")] = True
-    frame: Frame | None = None
+    frame: CompletionMode | None = None
     backend: Annotated[Literal["pty", "tmux"], Meta(description="what holds the terminal")] = "pty"
 
 
@@ -58,7 +59,7 @@ async def new(registry: Registry, request: New) -> Created:
     if request.shell and request.argv:
         raise BadRequest("give either shell or argv, not both", field="argv")
     _check_env(request.env)
-    info = await registry.create(
+    wanted = Wanted(
         name=request.id,
         argv=_program(request),
         cwd=request.repo,
@@ -70,6 +71,7 @@ async def new(registry: Registry, request: New) -> Created:
         marks=request.marks,
         frame=request.frame,
     )
+    info = await registry.create(wanted)
     return Created(id=info.id, instance=info.instance, pid=info.pid)
 
 

@@ -23,7 +23,7 @@ class Read(Request, frozen=True, kw_only=True):
 
 async def read(session: Session, request: Read) -> Reading:
     """Read one page."""
-    return session.read(
+    return session.transcript.read(
         since=request.since,
         tail=request.tail,
         max_bytes=min(request.max_bytes, LARGEST_PAGE),

@@ -28,7 +28,7 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 async def resize(session: Session, request: Resize) -> Resized:
     """Resize screen and terminal."""
-    session.resize(rows=request.rows, cols=request.cols)
+    session.terminal.resize(rows=request.rows, cols=request.cols)
     return Resized(rows=request.rows, cols=request.cols)
 
 

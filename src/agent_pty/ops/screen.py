@@ -60,23 +60,23 @@ class Rendered(Struct, frozen=True, kw_only=True):
 
 async def screen(session: Session, _request: LookAt) -> Screen:
     """Render the screen now."""
-    return session.look()
+    return session.screen.read()
 
 
 async def changes(session: Session, request: WhatChanged) -> Changes:
     """Compare with a screen that was given out before."""
-    return session.changes(request.since)
+    return session.screen.changes(request.since)
 
 
 async def find(session: Session, request: Find) -> list[Found]:
     """Look in the rows as displayed."""
-    places = session.find(request.text)
+    places = session.screen.find(request.text)
     return [Found(row=place.row, col=place.col, width=place.width) for place in places]
 
 
 async def render(session: Session, request: Render) -> Rendered:
     """Render in the form asked for."""
-    content = await session.render(request.format, scrollback=request.scrollback)
+    content = await session.screen.render(request.format, scrollback=request.scrollback)
     return Rendered(format=request.format, content=content)
 
 

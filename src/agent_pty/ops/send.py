@@ -27,7 +27,7 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 async def send(session: Session, request: Send) -> Sent:
     """Type, and answer when the terminal has taken every byte."""
-    return Sent(cursor=await session.hands.type(request.text, enter=request.enter))
+    return Sent(cursor=await session.input.type(request.text, enter=request.enter))
 
 
 OP = Op(name="send", answer="sent", request=Send, where="session", handler=send)

@@ -47,13 +47,13 @@ class Signalled(Struct, frozen=True, kw_only=True):
 async def interrupt(session: Session, _request: Interrupt) -> Interrupted:
     """Go through the terminal, so that a program in raw mode gets the key, as by hand."""
     cursor = session.cursor
-    return Interrupted(cursor=cursor, cell=await session.desk.interrupt())
+    return Interrupted(cursor=cursor, cell=await session.cells.interrupt())
 
 
 async def signal(session: Session, request: Signal) -> Signalled:
     """Signal by process handle, never by bare pid."""
     number = _number(request.signal)
-    pids = session.signal(number, everyone=request.everyone)
+    pids = session.terminal.signal(number, everyone=request.everyone)
     return Signalled(signal=number.name, pids=pids)
 
 

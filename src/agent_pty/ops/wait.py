@@ -73,7 +73,7 @@ async def wait(session: Session, request: Wait) -> Observation:
     """Wait in the session's own host."""
     if not request.until:
         raise BadRequest("nothing to wait for: give at least one condition", field="until")
-    return await session.wait(
+    return await session.waits.wait(
         until=_several(request.until),
         fail_on=_several(request.fail_on),
         patience=request.timeout_ms / 1000,

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from agent_pty.errors import BadRequest
 from agent_pty.ops.context import Registry
-from agent_pty.ops.op import Op, Request
+from agent_pty.ops.op import Cursor, Op, Request
 
 
 class Watch(Request, frozen=True, kw_only=True):
@@ -16,12 +17,16 @@ class Watch(Request, frozen=True, kw_only=True):
 
     id: Annotated[str | None, Meta(description="one session; all if not given")] = None
     events: Annotated[list[str] | None, Meta(description="only these kinds of event")] = None
+    since: Annotated[
+        Cursor | None, Meta(description="`seq` of the last event seen; what came after it first")
+    ] = None
 
 
-async def watch(registry: Registry, request: Watch) -> AsyncIterator[bytes]:
-    """Yield one line per event."""
-    async for line in registry.watch(name=request.id, kinds=request.events):
-        yield line
+def watch(registry: Registry, request: Watch) -> AsyncIterator[bytes]:
+    """Return one line per event."""
+    if request.since is not None and request.id is None:
+        raise BadRequest("since is a number of one session's events: give its id", field="since")
+    return registry.watch(name=request.id, kinds=request.events, since=request.since)
 
 
 OP = Op(name="watch", answer="watching", request=Watch, where="daemon", handler=watch, stream=True)

@@ -20,6 +20,7 @@ _FLAGS = 6
 _ENVIRONMENT = slice(47, 49)  # where it begins and ends
 _OF_THE_KERNEL = 0x00200000  # PF_KTHREAD: a thread that never has one
 _LONGEST_EXEC = 0.1
+_COUNTING = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,23 +80,29 @@ def described(found: Entry) -> Process:
 
 
 def environment(pid: int) -> set[bytes]:
-    """Return the environment a process was started with; empty if that is not to be seen."""
+    """Return the environment a process was started with; empty if it cannot be seen."""
     data = read(pid, "environ")
-    deadline = time.monotonic() + _LONGEST_EXEC
+    begun = time.monotonic()
     # A process that becomes another program has none for a moment.
-    while not data and _has_environment(pid) and time.monotonic() < deadline:
+    while not data and time.monotonic() - begun < _patience(pid):
         os.sched_yield()
         data = read(pid, "environ")
     return {item for item in data.split(b"\0") if item}
 
 
-def _has_environment(pid: int) -> bool:
-    """Whether there is one that we may read, now or as soon as it is another program."""
+def _patience(pid: int) -> float:
+    """Return for how many seconds an environment may still appear."""
     fields = _stat_fields(pid)
     if not fields or fields[0] in (b"Z", b"X") or int(fields[_FLAGS]) & _OF_THE_KERNEL:
-        return False
+        return 0.0
+    if not os.access(f"/proc/{pid}/environ", os.R_OK):
+        return 0.0
     begin, end = fields[_ENVIRONMENT]
-    return (end == b"0" or begin != end) and os.access(f"/proc/{pid}/environ", os.R_OK)
+    if end == b"0" or begin != end:
+        return _LONGEST_EXEC
+    # The kernel sets both to the same place before it counts the strings. A process with an empty
+    # environment keeps it so, but one that sleeps is not in the middle of an exec.
+    return _COUNTING if fields[0] != b"S" else 0.0
 
 
 def open_files(pid: int) -> set[str]:

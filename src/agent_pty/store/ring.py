@@ -19,9 +19,10 @@ from agent_pty.store.atomic import write_all
 SIZE = 1024 * 1024
 AHEAD = 64 * 1024
 _VERSION = 1
-# version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
-# which somebody was last shown the unfinished line
-_HEADER = struct.Struct("<QQQQQ")
+# Version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
+# which somebody was last shown the unfinished line, number of the last event. The last field is
+# newer than the version: a file without it has zeros there.
+_HEADER = struct.Struct("<QQQQQQ")
 _START = 4096
 _ZEROS = bytes(AHEAD)
 
@@ -38,7 +39,7 @@ class Ring:
         self._map = _create(path) if create else _open(path)
         self._view = memoryview(self._map)
         fields: tuple[int, ...] = _HEADER.unpack_from(self._map)
-        version, self.written, self.answered, self._input, self._shown = fields
+        version, self.written, self.answered, self._input, self._shown, self._event = fields
         if version != _VERSION:
             self.close()
             raise RingLost(f"{path}: version {version}, not {_VERSION}")
@@ -58,10 +59,22 @@ class Ring:
         """Place at which somebody was last shown the unfinished line."""
         return self._shown
 
-    def note(self, *, input_cursor: int | None = None, shown: int | None = None) -> None:
-        """Remember two numbers across a crash."""
+    @property
+    def event(self) -> int:
+        """Number of the last event."""
+        return self._event
+
+    def note(
+        self,
+        *,
+        input_cursor: int | None = None,
+        shown: int | None = None,
+        event: int | None = None,
+    ) -> None:
+        """Remember numbers across a crash."""
         self._input = self._input if input_cursor is None else input_cursor
         self._shown = self._shown if shown is None else shown
+        self._event = self._event if event is None else event
         self._store()
 
     def room(self) -> memoryview:
@@ -75,9 +88,9 @@ class Ring:
         self.written += count
         self._store()
 
-    def acknowledge(self) -> None:
-        """Note that everything written was understood and its replies were sent."""
-        self.answered = self.written
+    def acknowledge(self, place: int) -> None:
+        """Note that everything before *place* was understood and its replies were sent."""
+        self.answered = place
         self._store()
 
     def read(self, start: int, end: int) -> bytes:
@@ -113,9 +126,8 @@ class Ring:
             self._map[_START : _START + count - first] = _ZEROS[first:count]
 
     def _store(self) -> None:
-        _HEADER.pack_into(
-            self._map, 0, _VERSION, self.written, self.answered, self._input, self._shown
-        )
+        fields = (self.written, self.answered, self._input, self._shown, self._event)
+        _HEADER.pack_into(self._map, 0, _VERSION, *fields)
 
 
 def _create(path: str) -> mmap.mmap:
@@ -129,7 +141,7 @@ def _create(path: str) -> mmap.mmap:
         raise
     finally:
         os.close(fd)
-    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0)
+    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0, 0)
     return mapped
 
 

@@ -28,7 +28,7 @@ class Excerpt:
 
 
 @dataclass(slots=True, kw_only=True)
-class Marks:
+class LogPositions:
     """The numbers of a log that must survive a crash."""
 
     committed: int = 0
@@ -40,38 +40,40 @@ class Marks:
 class TextLog:
     """Append-only text in *directory*, of which the last *keep* bytes stay readable."""
 
-    def __init__(self, directory: str, *, keep: int, marks: Marks | None = None) -> None:
+    def __init__(self, directory: str, *, keep: int, positions: LogPositions | None = None) -> None:
         self._directory = directory
         self._keep = keep
-        self._marks = marks or Marks()
+        self._positions = positions or LogPositions()
         self._buffer = bytearray()
         self._fd = -1
-        self._segments = self._found() if marks else []
+        self._segments = self._found() if positions else []
 
     @property
     def committed(self) -> int:
         """Place after the last byte appended."""
-        return self._marks.committed
+        return self._positions.committed
 
     @property
     def first(self) -> int:
         """Place of the oldest byte that can still be read."""
-        return self._marks.first
+        return self._positions.first
 
     @property
     def shift(self) -> int:
         """How far cursors are ahead of places at the end of the text."""
-        return self._marks.shifts[-1][1] if self._marks.shifts else 0
+        return self._positions.shifts[-1][1] if self._positions.shifts else 0
 
-    def marks(self) -> Marks:
+    def positions(self) -> LogPositions:
         """Write everything to the files and return the numbers that go with them."""
         self.flush()
-        return Marks(committed=self.committed, first=self.first, shifts=list(self._marks.shifts))
+        return LogPositions(
+            committed=self.committed, first=self.first, shifts=list(self._positions.shifts)
+        )
 
     def append(self, text: bytes) -> None:
         """Add committed text."""
         self._buffer += text
-        self._marks.committed += len(text)
+        self._positions.committed += len(text)
         if len(self._buffer) >= _BUFFER:
             self.flush()
 
@@ -80,16 +82,16 @@ class TextLog:
 
         Lines are superseded in their order: only the last one can still be rewritten.
         """
-        self._marks.shifts.append((place, self.shift + shown))
+        self._positions.shifts.append((place, self.shift + shown))
 
     def cursor(self, place: int) -> int:
         """Return the cursor of a place."""
-        index = bisect.bisect_right(self._marks.shifts, place, key=lambda entry: entry[0])
-        return place + (self._marks.shifts[index - 1][1] if index else 0)
+        index = bisect.bisect_right(self._positions.shifts, place, key=lambda entry: entry[0])
+        return place + (self._positions.shifts[index - 1][1] if index else 0)
 
     def place(self, cursor: int) -> int:
         """Return the place of a cursor; one within rewritten text means its line's start."""
-        shifts = self._marks.shifts
+        shifts = self._positions.shifts
         # Entries are ascending in place + shift too: that is where their cursors begin.
         index = bisect.bisect_right(shifts, cursor, key=lambda entry: entry[0] + entry[1])
         shift = shifts[index - 1][1] if index else 0
@@ -114,7 +116,7 @@ class TextLog:
         try:
             self._write(bytes(self._buffer))
         except OSError:
-            self._marks.first = self.committed
+            self._positions.first = self.committed
             self._close_segment()
         self._buffer.clear()
         self._drop_oldest()
@@ -136,12 +138,12 @@ class TextLog:
         while len(self._segments) > 1 and self.committed - self._segments[1] >= self._keep:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._path(self._segments.pop(0)))
-            self._marks.first = max(self._marks.first, self._segments[0])
+            self._positions.first = max(self._positions.first, self._segments[0])
             self._forget_shifts()
 
     def _forget_shifts(self) -> None:
         """Keep of the shifts before the oldest text only the last, which still counts."""
-        shifts = self._marks.shifts
+        shifts = self._positions.shifts
         old = bisect.bisect_right(shifts, self.first, key=lambda entry: entry[0])
         del shifts[: max(0, old - 1)]
 
@@ -160,7 +162,7 @@ class TextLog:
         return b"".join(pieces)
 
     def _found(self) -> list[int]:
-        """Find the segments of a log that was left behind, cut to what its marks count."""
+        """Find the segments of a log that was left behind, cut to what its positions count."""
         names = [name for name in os.listdir(self._directory) if name.startswith("text.")]
         starts = sorted(int(name.partition(".")[2]) for name in names)
         for start in [start for start in starts if start >= self.committed]:

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty.host.cells.cell import INLINE, Output
-from agent_pty.store.textlog import Marks, TextLog
+from agent_pty.host.cells.output_range import INLINE, OutputRange
+from agent_pty.store.textlog import LogPositions, TextLog
 
 EVERYTHING = 1 << 60
 TEXTS = st.text("ab é€𝄞\n", max_size=40)
@@ -21,7 +21,8 @@ def logged(text: bytes) -> TextLog:
 def worn(directory: Path, text: bytes, *, lost: int) -> TextLog:
     """Return the log of *text* whose first bytes are no longer kept."""
     (directory / f"text.{lost}").write_bytes(text[lost:])
-    return TextLog(str(directory), keep=EVERYTHING, marks=Marks(committed=len(text), first=lost))
+    positions = LogPositions(committed=len(text), first=lost)
+    return TextLog(str(directory), keep=EVERYTHING, positions=positions)
 
 
 @given(before=TEXTS, output=TEXTS, tail=TEXTS, after=TEXTS, limit=st.integers(4, 30))
@@ -33,7 +34,7 @@ def test_pages_add_up_to_the_output(
     """
     log = logged((before + output + after).encode())
     start = len(before.encode())
-    whole = Output(start=start, end=start + len(output.encode()), tail=tail.encode())
+    whole = OutputRange(start=start, end=start + len(output.encode()), tail=tail.encode())
 
     pages = [whole.read(log, 0, limit)]
     while pages[-1].more:
@@ -49,7 +50,7 @@ def test_a_page_ends_before_a_character_that_does_not_fit() -> None:
     The next page begins with it; a border that falls between characters cuts nothing.
     """
     log = logged("a漢b".encode())
-    output = Output(start=0, end=5)
+    output = OutputRange(start=0, end=5)
 
     first = output.read(log, 0, 3)
     second = output.read(log, first.next, 4)
@@ -62,7 +63,7 @@ def test_a_character_may_lie_across_the_tail() -> None:
     """
     The tail is bytes of the same line: its border is no border of a page.
     """
-    output = Output(start=0, end=2, tail=b"\xa2x")
+    output = OutputRange(start=0, end=2, tail=b"\xa2x")
 
     page = output.read(logged("漢".encode()[:2]), 0, 100)
 
@@ -73,7 +74,7 @@ def test_half_a_character_at_the_very_end_is_shown() -> None:
     """
     Nothing follows that could complete it, so it does not keep the reader waiting.
     """
-    page = Output(start=0, end=0, tail=b"a\xe6\xbc").read(logged(b""), 0, 100)
+    page = OutputRange(start=0, end=0, tail=b"a\xe6\xbc").read(logged(b""), 0, 100)
 
     assert (page.text, page.next, page.more) == ("a\ufffd", 3, False)
 
@@ -83,7 +84,7 @@ def test_behind_the_end_there_is_nothing(since: int) -> None:
     """
     Who asks on gets an empty page that is the last, and nothing is lost.
     """
-    page = Output(start=2, end=5, tail=b"de").read(logged(b"xxabcyyyy"), since, 100)
+    page = OutputRange(start=2, end=5, tail=b"de").read(logged(b"xxabcyyyy"), since, 100)
 
     assert (page.text, page.more, page.lost) == ("", False, 0)
 
@@ -93,13 +94,13 @@ def test_a_page_begins_anywhere(since: int, text: str) -> None:
     """
     In the stretch, at its end, or in the tail.
     """
-    page = Output(start=2, end=5, tail=b"de").read(logged(b"xxabcyyyy"), since, 100)
+    page = OutputRange(start=2, end=5, tail=b"de").read(logged(b"xxabcyyyy"), since, 100)
 
     assert (page.text, page.next, page.more) == (text, 5, False)
 
 
-@pytest.mark.parametrize("output", [Output(start=7, end=7), Output(start=0, end=0)])
-def test_no_output_is_an_empty_page(output: Output) -> None:
+@pytest.mark.parametrize("output", [OutputRange(start=7, end=7), OutputRange(start=0, end=0)])
+def test_no_output_is_an_empty_page(output: OutputRange) -> None:
     """
     A command that wrote nothing has all of it on the first page.
     """
@@ -118,7 +119,7 @@ def test_lost_text_is_counted(tmp_path: Path) -> None:
     The page begins with what is left, says how much is missing before it and where to go on.
     """
     log = worn(tmp_path, b"xx0123456789\n", lost=6)
-    output = Output(start=2, end=12, tail=b"!")
+    output = OutputRange(start=2, end=12, tail=b"!")
 
     first = output.read(log, 0, 4)
     second = output.read(log, first.next, 100)
@@ -133,7 +134,7 @@ def test_only_what_was_asked_for_is_missed(tmp_path: Path) -> None:
     """
     log = worn(tmp_path, b"0123456789", lost=6)
 
-    page = Output(start=0, end=10).read(log, 4, 100)
+    page = OutputRange(start=0, end=10).read(log, 4, 100)
 
     assert (page.text, page.lost) == ("6789", 2)
 
@@ -144,7 +145,7 @@ def test_an_output_that_is_gone_has_its_tail_left(tmp_path: Path) -> None:
     """
     log = worn(tmp_path, b"0123456789", lost=8)
 
-    page = Output(start=0, end=5, tail=b"tail").read(log, 0, 100)
+    page = OutputRange(start=0, end=5, tail=b"tail").read(log, 0, 100)
 
     assert (page.text, page.lost, page.next, page.more) == ("tail", 5, 9, False)
 
@@ -159,7 +160,7 @@ def test_up_to_the_limit_all_is_given(tmp_path: Path, tail: int) -> None:
     """
     log = TextLog(str(tmp_path), keep=EVERYTHING)
     log.append(b"a" * (INLINE - tail))
-    output = Output(start=0, end=INLINE - tail, tail=b"b" * tail)
+    output = OutputRange(start=0, end=INLINE - tail, tail=b"b" * tail)
 
     assert output.inline(log) == ("a" * (INLINE - tail) + "b" * tail, False)
 
@@ -179,7 +180,7 @@ def test_beyond_the_limit_beginning_and_end_are_given(tmp_path: Path, more: int)
     log = TextLog(str(tmp_path), keep=EVERYTHING)
     log.append(b"first " + b"x" * (INLINE + more - 11) + b" last")
 
-    text, truncated = Output(start=0, end=INLINE + more).inline(log)
+    text, truncated = OutputRange(start=0, end=INLINE + more).inline(log)
 
     head, missing, tail = parted(text)
     assert truncated
@@ -192,7 +193,7 @@ def shortened(directory: Path, whole: str) -> tuple[str, int, str]:
     """Take apart what is given of a large output."""
     log = TextLog(str(directory), keep=EVERYTHING)
     log.append(whole.encode())
-    text, truncated = Output(start=0, end=len(whole.encode())).inline(log)
+    text, truncated = OutputRange(start=0, end=len(whole.encode())).inline(log)
     assert truncated
     return parted(text)
 
@@ -229,7 +230,7 @@ def test_a_small_output_that_is_gone_in_part_says_so(tmp_path: Path) -> None:
     """
     log = worn(tmp_path, b"0123456789", lost=6)
 
-    _, truncated = Output(start=0, end=10).inline(log)
+    _, truncated = OutputRange(start=0, end=10).inline(log)
 
     assert truncated
 
@@ -240,7 +241,7 @@ def test_a_large_output_that_is_gone_in_part_is_given_once(tmp_path: Path) -> No
     """
     log = worn(tmp_path, b"x" * 90_000 + b"y" * 10_000, lost=90_000)
 
-    text, truncated = Output(start=0, end=100_000).inline(log)
+    text, truncated = OutputRange(start=0, end=100_000).inline(log)
 
     head, missing, tail = parted(text)
     assert truncated

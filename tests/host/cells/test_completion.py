@@ -1,21 +1,26 @@
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
 
 import pytest
 
-from agent_pty.core.tty_state import Seat, Verdict
-from agent_pty.host.cells.capture import Sheet
-from agent_pty.host.cells.cell import Cell, Result
-from agent_pty.host.cells.completion import INCOMPLETE, Exact, Frame, Ladder, Repeat, frame_of
-from agent_pty.host.cells.foreground import Look, Sitter
-from agent_pty.host.terminal.output import Marked, Stream
+from agent_pty.core.tty_state import TtyState, Verdict
+from agent_pty.host.cells.capture import Capture
+from agent_pty.host.cells.cell import CellStart, Result
+from agent_pty.host.cells.completion import (
+    INCOMPLETE,
+    Completion,
+    Exact,
+    Ladder,
+    Repeat,
+    completion_of,
+)
+from agent_pty.host.cells.foreground import Foreground, Reader
 from agent_pty.ops.cell_model import Status
+from support.terminal import NONCE, Program
 
-NONCE = "5eed"
 READER, ANOTHER = 100, 200
 # Looks without a change after which even a program that seems busy is taken to stand still.
 STILL = 8
@@ -27,41 +32,20 @@ def mark(kind: str, number: int | None = None, code: str = "") -> str:
     return f"\x1b]133;{kind};{code};apty={NONCE}{counted}\x07"
 
 
-def look(line: str = "", *, pid: int | None = READER, own: bool = True) -> Look:
-    """Look at a terminal where *pid* reads, or nobody."""
-    seat = Seat(
+def seen(line: str = "", *, pid: int | None = READER, own: bool = True) -> Foreground:
+    """Observe a terminal where *pid* reads, or nobody."""
+    tty = TtyState(
         reading=pid is not None, own=own, line_mode=True, echo=True, alternate=False, line=line
     )
-    sitter = Sitter(pid=pid, naps=1) if pid is not None else None
-    return Look(seat=seat, sitter=sitter, name="program", image=1, drawn=0)
+    reader = Reader(pid=pid, naps=1) if pid is not None else None
+    return Foreground(tty=tty, reader=reader, name="program", image=1, drawn=0)
 
 
-class Terminal:
-    """A real terminal whose program is the test, with a stream that understands it."""
+class Terminal(Program):
+    """A real terminal whose program is the test, and at most one cell."""
 
-    def __init__(self, directory: Path) -> None:
-        self.stream = Stream.create(str(directory), rows=24, cols=80, keep=1 << 30, nonce=NONCE)
-        self._master, self._slave = os.openpty()
-        os.set_blocking(self._master, False)
-        self.sheet: Sheet | None = None
-        self.frame: Frame | None = None
-
-    def close(self) -> None:
-        """Let go of everything."""
-        os.close(self._master)
-        os.close(self._slave)
-        self.stream.close()
-
-    def says(self, text: str) -> list[Marked]:
-        """Write as the program does; return the marks that came."""
-        data = text.encode()
-        for start in range(0, len(data), 2048):
-            part = data[start : start + 2048]
-            os.write(self._slave, part)
-            left = len(part) + part.count(b"\n")  # the terminal writes it as a line end
-            while left > 0:  # the kernel may give it in many small pieces
-                left -= self.stream.take(self._master).count
-        return self.stream.take_marks()
+    capture: Capture | None = None
+    completion: Completion | None = None
 
     def types(
         self,
@@ -70,41 +54,45 @@ class Terminal:
         echoed: bool = True,
         line_mode: bool = False,
     ) -> None:
-        """Begin a cell as `Cells` does: the code is typed at what stands there."""
-        pending = self.stream.transcript.pending
-        cell = Cell(id="0123456789ab", fired=False, frame=frame, echoed=echoed)
-        cell.typed = self.stream.log.committed + len(pending)
-        cell.prompt, cell.reader = pending.decode(), READER
-        cell.lines, cell.line_mode = list(lines), line_mode
-        self.sheet = Sheet(cell, self.stream)
-        self.frame = frame_of(self.sheet)
+        """Begin a cell as `CellRunner` does: the code is typed at what stands there."""
+        pending = self.output.transcript.pending
+        start = CellStart(
+            cell_id="0123456789ab",
+            frame=frame,
+            typed=self.output.log.committed + len(pending),
+            lines=list(lines),
+            echoed=echoed,
+            line_mode=line_mode,
+            drawn=0,
+            number=None,
+            prompt=pending.decode(),
+            began=0.0,
+            limit=None,
+            reader=READER,
+        )
+        self.capture = Capture(start, self.output)
+        self.completion = completion_of(self.capture)
 
-    @property
-    def cell(self) -> Cell:
-        """The cell that was begun."""
-        assert self.sheet is not None
-        return self.sheet.cell
-
-    def writes(self, text: str) -> Result | None:
-        """Let the program write, and tell the frame."""
-        assert self.frame is not None
-        return self.frame.output(self.says(text))
+    def answers(self, text: str) -> Result | None:
+        """Let the program write, and tell what decides the end."""
+        assert self.completion is not None
+        return self.completion.output(self.says(text))
 
     def shows(
         self, verdict: Verdict, same: int = 1, *, pid: int | None = READER, own: bool = True
     ) -> Result | None:
-        """Look at what stands there, and tell the frame."""
-        assert self.frame is not None
-        line = self.stream.transcript.pending.decode()
-        return self.frame.looked(verdict, look(line, pid=pid, own=own), same)
+        """Observe what stands there, and tell what decides the end."""
+        assert self.completion is not None
+        line = self.output.transcript.pending.decode()
+        return self.completion.observed(verdict, seen(line, pid=pid, own=own), same)
 
-    def output(self, result: Result | None) -> str:
+    def text(self, result: Result | None) -> str:
         """Return the output of a cell that ended well, whole."""
         assert result is not None
         assert (result.status, result.error) == (Status.DONE, None)
-        pages = [result.output.read(self.stream.log, 0, 1 << 16)]
+        pages = [result.output.read(self.output.log, 0, 1 << 16)]
         while pages[-1].more:
-            pages.append(result.output.read(self.stream.log, pages[-1].next, 1 << 16))
+            pages.append(result.output.read(self.output.log, pages[-1].next, 1 << 16))
             assert pages[-1].text, "a page without text that is not the last"
         return "".join(page.text for page in pages)
 
@@ -121,13 +109,13 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     ("asked", "kind"),
     [("ladder", Ladder), ("", Ladder), ("exact:(gdb)", Exact), ("repeat", Repeat)],
 )
-def test_the_frame_is_as_asked_for(terminal: Terminal, asked: str, kind: type[Frame]) -> None:
+def test_the_frame_is_as_asked_for(terminal: Terminal, asked: str, kind: type[Completion]) -> None:
     """
     Nobody who says nothing gets anything but the ladder.
     """
     terminal.types("x", frame=asked)
 
-    assert isinstance(terminal.frame, kind)
+    assert isinstance(terminal.completion, kind)
 
 
 # -- the ladder: marks
@@ -143,9 +131,9 @@ def test_output_lies_between_its_marks(terminal: Terminal) -> None:
     terminal.says(PROMPT)
     terminal.types("ls")
 
-    result = terminal.writes(f"ls\n{C}a\n\n  b\n{D}$ {mark('B', 2)}")
+    result = terminal.answers(f"ls\n{C}a\n\n  b\n{D}$ {mark('B', 2)}")
 
-    assert terminal.output(result) == "a\n\n  b"
+    assert terminal.text(result) == "a\n\n  b"
     assert result is not None
     assert (result.frame, result.exit_code, result.cell_id) == ("marks", 3, "0123456789ab")
 
@@ -171,7 +159,7 @@ def test_the_last_line_end_is_no_output(terminal: Terminal, written: str, output
     terminal.says(PROMPT)
     terminal.types("x")
 
-    assert terminal.output(terminal.writes(f"x\n{C}{written}{D}")) == output
+    assert terminal.text(terminal.answers(f"x\n{C}{written}{D}")) == output
 
 
 def test_marks_may_come_one_by_one(terminal: Terminal) -> None:
@@ -181,11 +169,11 @@ def test_marks_may_come_one_by_one(terminal: Terminal) -> None:
     terminal.says(PROMPT)
     terminal.types("x")
 
-    assert terminal.writes("x") is None
-    assert terminal.writes("\n") is None
-    assert terminal.writes(C) is None
-    assert terminal.writes("a\nb") is None
-    assert terminal.output(terminal.writes(D)) == "a\nb"
+    assert terminal.answers("x") is None
+    assert terminal.answers("\n") is None
+    assert terminal.answers(C) is None
+    assert terminal.answers("a\nb") is None
+    assert terminal.text(terminal.answers(D)) == "a\nb"
 
 
 def test_output_begins_with_the_first_mark_that_says_so(terminal: Terminal) -> None:
@@ -195,9 +183,9 @@ def test_output_begins_with_the_first_mark_that_says_so(terminal: Terminal) -> N
     terminal.says(PROMPT)
     terminal.types("x")
 
-    result = terminal.writes(f"x\n{C}a\n{C}b\n{D}")
+    result = terminal.answers(f"x\n{C}a\n{C}b\n{D}")
 
-    assert terminal.output(result) == "a\nb"
+    assert terminal.text(result) == "a\nb"
 
 
 @pytest.mark.parametrize("written", ["out", "out\n", "out\nmore"])
@@ -208,7 +196,7 @@ def test_output_may_begin_on_the_line_of_the_echo(terminal: Terminal, written: s
     terminal.says(PROMPT)
     terminal.types("x")
 
-    assert terminal.output(terminal.writes(f"x{C}{written}{D}")) == written.removesuffix("\n")
+    assert terminal.text(terminal.answers(f"x{C}{written}{D}")) == written.removesuffix("\n")
 
 
 def test_without_a_mark_of_the_beginning_it_is_behind_the_echo(terminal: Terminal) -> None:
@@ -218,7 +206,7 @@ def test_without_a_mark_of_the_beginning_it_is_behind_the_echo(terminal: Termina
     terminal.says(f"{mark('D')}sqlite> {mark('B')}")
     terminal.types("select 1;")
 
-    assert terminal.output(terminal.writes(f"select 1;\n1\n{mark('D')}sqlite> ")) == "1"
+    assert terminal.text(terminal.answers(f"select 1;\n1\n{mark('D')}sqlite> ")) == "1"
 
 
 def test_a_line_that_was_not_echoed_is_not_missed(terminal: Terminal) -> None:
@@ -228,7 +216,7 @@ def test_a_line_that_was_not_echoed_is_not_missed(terminal: Terminal) -> None:
     terminal.says(f"{mark('D')}$ ")
     terminal.types("x", echoed=False)
 
-    assert terminal.output(terminal.writes(f"\nhidden\n{mark('D')}")) == "\nhidden"
+    assert terminal.text(terminal.answers(f"\nhidden\n{mark('D')}")) == "\nhidden"
 
 
 def test_text_that_looks_like_a_mark_ends_nothing(terminal: Terminal) -> None:
@@ -238,8 +226,8 @@ def test_text_that_looks_like_a_mark_ends_nothing(terminal: Terminal) -> None:
     terminal.says(PROMPT)
     terminal.types("x")
 
-    assert terminal.writes(f"x\n{C}\x1b]133;D;0\x07{mark('D', 1)}still\n") is None
-    assert terminal.output(terminal.writes(D)) == "still"
+    assert terminal.answers(f"x\n{C}\x1b]133;D;0\x07{mark('D', 1)}still\n") is None
+    assert terminal.text(terminal.answers(D)) == "still"
 
 
 # -- the ladder: looks
@@ -251,13 +239,13 @@ def test_a_prompt_ends_a_command_where_nobody_marks(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("1")
-    terminal.writes("1\n1\n>>> ")
+    terminal.answers("1\n1\n>>> ")
 
     first = terminal.shows(Verdict.PROMPT, 0)
     second = terminal.shows(Verdict.PROMPT, 1)
 
     assert first is None
-    assert terminal.output(second) == "1"
+    assert terminal.text(second) == "1"
     assert second is not None
     assert (second.frame, second.exit_code) == ("tty", None)
 
@@ -269,7 +257,7 @@ def test_only_a_prompt_is_the_end(terminal: Terminal, verdict: Verdict) -> None:
     """
     terminal.says(">>> ")
     terminal.types("input()")
-    terminal.writes("input()\n")
+    terminal.answers("input()\n")
 
     assert terminal.shows(verdict, 1000) is None
 
@@ -293,9 +281,9 @@ def test_output_may_stand_before_the_prompt(
     """
     terminal.says(">>> ")
     terminal.types("x")
-    terminal.writes(f"x\n{written}")
+    terminal.answers(f"x\n{written}")
 
-    assert terminal.output(terminal.shows(Verdict.PROMPT, pid=pid)) == output
+    assert terminal.text(terminal.shows(Verdict.PROMPT, pid=pid)) == output
 
 
 def test_several_lines_are_one_cell(terminal: Terminal) -> None:
@@ -304,9 +292,9 @@ def test_several_lines_are_one_cell(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("print(1)", "print(2)")
-    terminal.writes("print(1)\n1\n>>> print(2)\n2\n>>> ")
+    terminal.answers("print(1)\n1\n>>> print(2)\n2\n>>> ")
 
-    assert terminal.output(terminal.shows(Verdict.PROMPT)) == "1\n2"
+    assert terminal.text(terminal.shows(Verdict.PROMPT)) == "1\n2"
 
 
 def test_several_lines_may_have_a_large_output(terminal: Terminal) -> None:
@@ -315,9 +303,9 @@ def test_several_lines_may_have_a_large_output(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("f()", "g()")
-    terminal.writes("f()\n" + ("x" * 1023 + "\n") * 1025 + ">>> g()\nlast\n>>> ")
+    terminal.answers("f()\n" + ("x" * 1023 + "\n") * 1025 + ">>> g()\nlast\n>>> ")
 
-    output = terminal.output(terminal.shows(Verdict.PROMPT))
+    output = terminal.text(terminal.shows(Verdict.PROMPT))
 
     assert output.endswith("\nlast")
     assert output.count("x") == 1023 * 1025
@@ -329,8 +317,7 @@ def test_a_command_that_is_not_whole_is_an_error(terminal: Terminal) -> None:
     """
     terminal.says(PROMPT)
     terminal.types("echo 'x")
-    terminal.writes(f"echo 'x\n{mark('P', 1)}> ")
-    terminal.cell.incomplete = True
+    terminal.answers(f"echo 'x\n{mark('P', 1)}> ")
 
     result = terminal.shows(Verdict.INPUT, 0)
 
@@ -345,8 +332,7 @@ def test_a_command_that_is_still_read_may_become_whole(terminal: Terminal) -> No
     """
     terminal.says(PROMPT)
     terminal.types("echo 'x")
-    terminal.writes(f"echo 'x\n{mark('P', 1)}> ")
-    terminal.cell.incomplete = True
+    terminal.answers(f"echo 'x\n{mark('P', 1)}> ")
 
     assert terminal.shows(Verdict.BUSY, 99, pid=None) is None
     assert terminal.shows(Verdict.INPUT, 99, own=False) is None
@@ -361,11 +347,11 @@ def test_the_exact_prompt_is_the_end(terminal: Terminal) -> None:
     """
     terminal.says("(gdb) ")
     terminal.types("p 1", frame="exact:(gdb) ")
-    terminal.writes("p 1\n$1 = 1\n(gdb) ")
+    terminal.answers("p 1\n$1 = 1\n(gdb) ")
 
     result = terminal.shows(Verdict.INPUT, 0)
 
-    assert terminal.output(result) == "$1 = 1"
+    assert terminal.text(result) == "$1 = 1"
     assert result is not None
     assert result.frame == "exact"
 
@@ -377,12 +363,12 @@ def test_a_printed_prompt_is_output(terminal: Terminal) -> None:
     terminal.says("(gdb) ")
     terminal.types("x", frame="exact:(gdb)")
 
-    assert terminal.writes("x\n(gdb)\n(gdb) ") is None
+    assert terminal.answers("x\n(gdb)\n(gdb) ") is None
     assert terminal.shows(Verdict.BUSY, STILL - 1, pid=None) is None
-    assert terminal.writes("more\n") is None
+    assert terminal.answers("more\n") is None
     assert terminal.shows(Verdict.INPUT, 99) is None
-    terminal.writes("(gdb) ")
-    assert terminal.output(terminal.shows(Verdict.INPUT, 0)) == "(gdb)\n(gdb) more"
+    terminal.answers("(gdb) ")
+    assert terminal.text(terminal.shows(Verdict.INPUT, 0)) == "(gdb)\n(gdb) more"
 
 
 def test_a_prompt_that_stands_still_is_believed(terminal: Terminal) -> None:
@@ -391,10 +377,10 @@ def test_a_prompt_that_stands_still_is_believed(terminal: Terminal) -> None:
     """
     terminal.says("(gdb) ")
     terminal.types("x", frame="exact:(gdb)")
-    terminal.writes("x\ny\n(gdb) ")
+    terminal.answers("x\ny\n(gdb) ")
 
     assert terminal.shows(Verdict.BUSY, 0, pid=None) is None
-    assert terminal.output(terminal.shows(Verdict.BUSY, STILL, pid=None)) == "y"
+    assert terminal.text(terminal.shows(Verdict.BUSY, STILL, pid=None)) == "y"
 
 
 def test_output_may_stand_before_the_exact_prompt(terminal: Terminal) -> None:
@@ -403,9 +389,9 @@ def test_output_may_stand_before_the_exact_prompt(terminal: Terminal) -> None:
     """
     terminal.says("(gdb) ")
     terminal.types("x", frame="exact:(gdb)")
-    terminal.writes("x\nno-nl(gdb) ")
+    terminal.answers("x\nno-nl(gdb) ")
 
-    assert terminal.output(terminal.shows(Verdict.INPUT)) == "no-nl"
+    assert terminal.text(terminal.shows(Verdict.INPUT)) == "no-nl"
 
 
 def test_another_prompt_is_not_the_end(terminal: Terminal) -> None:
@@ -415,7 +401,7 @@ def test_another_prompt_is_not_the_end(terminal: Terminal) -> None:
     terminal.says("(gdb) ")
     terminal.types("x", frame="exact:(gdb)")
 
-    assert terminal.writes(f"x\n{mark('C')}y\n{mark('D')}>>> ") is None
+    assert terminal.answers(f"x\n{mark('C')}y\n{mark('D')}>>> ") is None
     assert terminal.shows(Verdict.PROMPT, 99) is None
 
 
@@ -433,13 +419,13 @@ def test_the_prompt_five_times_more_is_the_end(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("f()", frame="repeat")
-    assert terminal.writes(f"f()\na\n\n  b\n{prompts(3)}") is None
+    assert terminal.answers(f"f()\na\n\n  b\n{prompts(3)}") is None
     assert terminal.shows(Verdict.PROMPT) is None
-    terminal.writes("\n" + prompts(3))
+    terminal.answers("\n" + prompts(3))
 
     result = terminal.shows(Verdict.PROMPT)
 
-    assert terminal.output(result) == "a\n\n  b"
+    assert terminal.text(result) == "a\n\n  b"
     assert result is not None
     assert result.frame == "repeat"
 
@@ -450,10 +436,10 @@ def test_prompts_of_a_busy_program_may_be_output(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("f()", frame="repeat")
-    terminal.writes(f"f()\na\n{prompts(6)}")
+    terminal.answers(f"f()\na\n{prompts(6)}")
 
     assert terminal.shows(Verdict.BUSY, STILL - 1, pid=None) is None
-    assert terminal.output(terminal.shows(Verdict.BUSY, STILL, pid=None)) == "a"
+    assert terminal.text(terminal.shows(Verdict.BUSY, STILL, pid=None)) == "a"
 
 
 def test_repeat_needs_no_output(terminal: Terminal) -> None:
@@ -462,9 +448,9 @@ def test_repeat_needs_no_output(terminal: Terminal) -> None:
     """
     terminal.says(">>> ")
     terminal.types("pass", frame="repeat")
-    terminal.writes(f"pass\n{prompts(6)}")
+    terminal.answers(f"pass\n{prompts(6)}")
 
-    assert terminal.output(terminal.shows(Verdict.PROMPT)) == ""
+    assert terminal.text(terminal.shows(Verdict.PROMPT)) == ""
 
 
 @pytest.mark.parametrize("output", ["abc", "a\nb", ""])
@@ -474,11 +460,11 @@ def test_prompts_may_stand_behind_the_output(terminal: Terminal, output: str) ->
     """
     terminal.says("# ")
     terminal.types("printf", frame="repeat", line_mode=True)
-    terminal.writes(f"printf\n\n\n\n\n\n{output}" + "# " * 6)
+    terminal.answers(f"printf\n\n\n\n\n\n{output}" + "# " * 6)
 
     result = terminal.shows(Verdict.PROMPT)
 
-    assert terminal.output(result) == output
+    assert terminal.text(result) == output
 
 
 def test_a_second_cell_finds_the_prompt_in_a_row_of_them(terminal: Terminal) -> None:
@@ -487,9 +473,9 @@ def test_a_second_cell_finds_the_prompt_in_a_row_of_them(terminal: Terminal) -> 
     """
     terminal.says("# " * 6)
     terminal.types("echo a", frame="repeat", line_mode=True)
-    terminal.writes("echo a\n\n\n\n\n\na\n" + "# " * 6)
+    terminal.answers("echo a\n\n\n\n\n\na\n" + "# " * 6)
 
-    assert terminal.output(terminal.shows(Verdict.PROMPT)) == "a"
+    assert terminal.text(terminal.shows(Verdict.PROMPT)) == "a"
 
 
 @pytest.mark.parametrize("shift", range(3))
@@ -500,7 +486,7 @@ def test_a_large_output_is_cut_at_its_prompts(terminal: Terminal, shift: int) ->
     output = "漢漢漢漢漢漢漢漢漢\n" * 40_000 + "x" * shift + "end\n"
     terminal.says(">>> ")
     terminal.types("f()", frame="repeat")
-    terminal.writes(f"f()\n{output}{prompts(6)}")
+    terminal.answers(f"f()\n{output}{prompts(6)}")
 
     result = terminal.shows(Verdict.PROMPT)
 
@@ -514,7 +500,7 @@ def test_a_frame_holds_nothing(terminal: Terminal, frame: str) -> None:
     Closing it is allowed at any time, and twice.
     """
     terminal.types("x", frame=frame)
-    assert terminal.frame is not None
+    assert terminal.completion is not None
 
-    terminal.frame.close()
-    terminal.frame.close()
+    terminal.completion.close()
+    terminal.completion.close()

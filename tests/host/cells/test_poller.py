@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from agent_pty.host.cells.poller import Probe
+from agent_pty.host.cells.poller import Poller
 
 SETTLED = 0.02
 
@@ -27,7 +27,7 @@ def test_it_looks_once_when_things_have_settled() -> None:
             last = loop.time()
             probe.soon()
 
-        probe, begin = Probe(look), loop.time()
+        probe, begin = Poller(look), loop.time()
         happen()
         loop.call_at(begin + SETTLED / 2, happen)  # comes before the look, however slow we are
         await looked.wait()
@@ -47,7 +47,7 @@ def test_a_probe_that_was_stopped_does_not_look() -> None:
     async def story() -> list[str]:
         loop, over = asyncio.get_running_loop(), asyncio.Event()
         looks: list[str] = []
-        probe = Probe(lambda: looks.append("look"))
+        probe = Poller(lambda: looks.append("look"))
         probe.soon()
         probe.soon()
         probe.stop()

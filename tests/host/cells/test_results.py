@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from agent_pty.errors import UnknownCell
-from agent_pty.host.cells.cell import Cell, Output, Result
+from agent_pty.host.cells.cell import Cell, CellStart, Result
+from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.results import Results
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import Status
 
 KEPT = 64
@@ -19,18 +20,18 @@ REMEMBERED = 1000
 
 
 @pytest.fixture
-def stream(tmp_path: Path) -> Iterator[Stream]:
-    """A session's stream, which has said nothing."""
-    made = Stream.create(str(tmp_path), rows=24, cols=80, keep=1 << 20, nonce="5eed")
-    opened: AbstractContextManager[Stream] = closing(made)
+def output(tmp_path: Path) -> Iterator[TerminalOutput]:
+    """A session's output, of which there is none."""
+    made = TerminalOutput.create(str(tmp_path), rows=24, cols=80, keep=1 << 20, nonce="5eed")
+    opened: AbstractContextManager[TerminalOutput] = closing(made)
     with opened as one:
         yield one
 
 
 @pytest.fixture
-def results(stream: Stream) -> Results:
+def results(output: TerminalOutput) -> Results:
     """The past of a session that has none yet."""
-    return Results(stream.directory, stream)
+    return Results(output.directory, output)
 
 
 def ended(name: str, error: str | None = None) -> Result:
@@ -38,7 +39,7 @@ def ended(name: str, error: str | None = None) -> Result:
     return Result(
         cell_id=name,
         status=Status.DONE if error is None else Status.ERROR,
-        output=Output(start=3, end=7, tail=b"\xff\xe6"),
+        output=OutputRange(start=3, end=7, tail=b"\xff\xe6"),
         frame="marks",
         exit_code=None if error else 3,
         error=error,
@@ -49,8 +50,14 @@ def ended(name: str, error: str | None = None) -> Result:
 
 def fired(results: Results, name: str, error: str | None = None) -> Cell:
     """Let a fired cell end."""
-    cell = Cell(id=name, fired=True, frame="ladder")
-    results.add(cell, ended(name, error))
+    return finished(results, Cell(name, fired=True), error)
+
+
+def finished(results: Results, cell: Cell, error: str | None = None) -> Cell:
+    """Let a cell end."""
+    result = ended(cell.id, error)
+    cell.finish(result)
+    results.add(cell, result)
     return cell
 
 
@@ -80,9 +87,7 @@ def test_a_cell_whose_caller_waited_is_not_kept(results: Results) -> None:
     """
     It was told already: only its output can still be read, as that of the last.
     """
-    cell = Cell(id="a", fired=False, frame="ladder")
-
-    results.add(cell, ended("a"))
+    cell = finished(results, Cell("a", fired=False))
 
     assert results.last is cell
     assert cell.result == ended("a")
@@ -95,9 +100,10 @@ def test_a_cell_whose_caller_left_is_kept(results: Results) -> None:
     """
     Whoever ran it was answered before it ended, so its result is still to be told.
     """
-    cell = Cell(id="a", fired=False, frame="ladder", left=True)
+    cell = Cell("a", fired=False)
+    cell.leave()
 
-    results.add(cell, ended("a"))
+    finished(results, cell)
 
     assert results.find("a") is cell
 
@@ -152,14 +158,16 @@ def test_only_so_many_are_kept(results: Results) -> None:
 # -- beyond the life of a host
 
 
-def test_another_host_finds_what_was_not_collected(results: Results, stream: Stream) -> None:
+def test_another_host_finds_what_was_not_collected(
+    results: Results, output: TerminalOutput
+) -> None:
     """
     Everything that is known of the result, to the byte; not what was collected.
     """
     fired(results, "a")
     results.collect(fired(results, "b"))
 
-    again = Results(stream.directory, stream)
+    again = Results(output.directory, output)
 
     assert again.find("a").result == ended("a")
     assert again.find("a").fired
@@ -167,20 +175,20 @@ def test_another_host_finds_what_was_not_collected(results: Results, stream: Str
         again.find("b")
 
 
-def test_collected_once_is_collected_for_all(results: Results, stream: Stream) -> None:
+def test_collected_once_is_collected_for_all(results: Results, output: TerminalOutput) -> None:
     """
     A host that comes later does not give a result a second time.
     """
     fired(results, "a")
-    second = Results(stream.directory, stream)
+    second = Results(output.directory, output)
 
     second.collect(second.find("a"))
 
     assert files(results) == set()
-    assert Results(stream.directory, stream).newest() is None
+    assert Results(output.directory, output).newest() is None
 
 
-def test_another_host_knows_which_is_newest(results: Results, stream: Stream) -> None:
+def test_another_host_knows_which_is_newest(results: Results, output: TerminalOutput) -> None:
     """
     The order is that in which they ended, and an interrupted one is not the newest there either.
     """
@@ -188,7 +196,7 @@ def test_another_host_knows_which_is_newest(results: Results, stream: Stream) ->
         fired(results, name, error)
         os.utime(f"{results._directory}/{name}.json", (1e9 - age, 1e9 - age))
 
-    newest = Results(stream.directory, stream).newest()
+    newest = Results(output.directory, output).newest()
 
     assert newest is not None
     assert newest.id == "b"
@@ -204,7 +212,7 @@ def test_files_are_for_their_user_alone(results: Results) -> None:
     assert stat.S_IMODE(os.stat(f"{results._directory}/a.json").st_mode) == 0o600
 
 
-def test_damaged_files_are_passed_over(results: Results, stream: Stream) -> None:
+def test_damaged_files_are_passed_over(results: Results, output: TerminalOutput) -> None:
     """
     Half a file, another kind of file and one that was not finished keep no session from going on.
     """
@@ -213,7 +221,7 @@ def test_damaged_files_are_passed_over(results: Results, stream: Stream) -> None
     for name, data in {"b.json": b"{", "c.json": b"{}", "d.json.new": unfinished}.items():
         Path(results._directory, name).write_bytes(data)
 
-    again = Results(stream.directory, stream)
+    again = Results(output.directory, output)
 
     assert again.find("a").result == ended("a")
     for name in "bcd":
@@ -234,38 +242,45 @@ def test_without_room_a_result_is_kept_in_memory(results: Results) -> None:
     assert results.newest() is None
 
 
-def running() -> Cell:
-    """Return a fired cell that has been typed."""
-    cell = Cell(id="a", fired=True, frame="exact:>", limit=5.0)
-    cell.typed, cell.lines, cell.echoed, cell.line_mode = 12, ["x", "y"], False, True
-    cell.prompt, cell.began, cell.drawn = "> ", 99.5, 7
-    return cell
+STARTED = CellStart(
+    cell_id="a",
+    frame="exact:>",
+    typed=12,
+    lines=["x", "y"],
+    echoed=False,
+    line_mode=True,
+    drawn=7,
+    number=3,
+    prompt="> ",
+    began=99.5,
+    limit=5.0,
+    reader=4711,
+)
 
 
-def test_another_host_goes_on_with_the_cell_that_runs(results: Results, stream: Stream) -> None:
+def test_another_host_goes_on_with_the_cell_that_runs(
+    results: Results, output: TerminalOutput
+) -> None:
     """
     All that was known of it when it was typed is needed to see it end.
     """
-    cell = running()
-    results.begin(cell)
+    results.begin(STARTED)
 
-    found = Results(stream.directory, stream).take_running()
+    found = Results(output.directory, output).take_running()
 
     assert found is not None
-    assert found.fired
-    known = ("id", "frame", "limit", "typed", "lines", "echoed", "prompt", "began")
-    facts = (*known, "line_mode", "drawn")
-    assert {one: getattr(found, one) for one in facts} == {one: getattr(cell, one) for one in facts}
+    assert (found.id, found.fired, found.limit, found.runs) == ("a", True, 5.0, True)
+    assert found.start == STARTED
 
 
-def test_a_cell_that_has_ended_does_not_run(results: Results, stream: Stream) -> None:
+def test_a_cell_that_has_ended_does_not_run(results: Results, output: TerminalOutput) -> None:
     """
     Nor does one that never began, or whose note was damaged.
     """
     assert results.take_running() is None
-    results.begin(running())
-    results.add(running(), ended("a"))
-    assert Results(stream.directory, stream).take_running() is None
+    results.begin(STARTED)
+    fired(results, "a")
+    assert Results(output.directory, output).take_running() is None
     Path(results._directory, "running").write_text("{")
     assert results.take_running() is None
 
@@ -289,11 +304,11 @@ def test_the_last_that_happened_to_a_cell_is_known(results: Results) -> None:
     assert results.fact("c") is None
 
 
-def test_an_event_knows_its_place(results: Results, stream: Stream) -> None:
+def test_an_event_knows_its_place(results: Results, output: TerminalOutput) -> None:
     """
     Where the transcript was, so that the past can be told in order; a note has its words.
     """
-    stream.log.append(b"one\n")
+    output.log.append(b"one\n")
     results.note("", "notify", message="mind the gap", who="bash@k:1")
 
     event = results.events[-1]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent_pty.emulator import Emulator
 from agent_pty.host.terminal.drain import Preview, drain
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host.terminal.output import TerminalOutput
 
 NONCE = "5eed"
 HELD = 4095  # what the kernel hands over in one read
@@ -55,10 +55,10 @@ def source() -> Iterator[Source]:
 
 
 @contextmanager
-def stream() -> Iterator[Stream]:
+def stream() -> Iterator[TerminalOutput]:
     """Give a stream with files of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        made = Stream.create(directory, rows=24, cols=80, keep=1 << 20, nonce=NONCE)
+        made = TerminalOutput.create(directory, rows=24, cols=80, keep=1 << 20, nonce=NONCE)
         yield made
         made.close()
 

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
 from agent_pty.core.chord import chord
 from agent_pty.emulator import Emulator
 from agent_pty.errors import BadRequest
-from agent_pty.host.terminal.input import Hands
+from agent_pty.host.principal import Principal
+from agent_pty.host.terminal.input import Input
+from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.terminal.terminal import Terminal as Door
 
 Answer = TypeVar("Answer")
 
@@ -23,21 +26,33 @@ class Terminal:
         self.given: list[bytes] = []
         self.typed: list[Sequence[str]] = []
         self.entered: list[bool] = []
+        self.kinds: list[tuple[InputKind, str]] = []
+        self.output = self  # one object is as much of a terminal as input needs
         self.on_input: Callable[[bytes], None] = lambda _data: None
 
-    async def give(self, data: bytes, *, typed: Sequence[str], entered: bool) -> int:
+    async def write(
+        self,
+        data: bytes,
+        *,
+        kind: InputKind,
+        by: Principal,
+        typed: Sequence[str] = (),
+        entered: bool = False,
+    ) -> int:
         """Take input; the cursor is how much there was before."""
+        self.kinds.append((kind, by.kind))
         self.given.append(data)
         self.typed.append(typed)
         self.entered.append(entered)
         self.on_input(data)
         return sum(map(len, self.given[:-1]))
 
-    def feels(self, act: Callable[[Hands], Awaitable[Answer]]) -> Answer:
-        """Let hands act on it."""
+    def feels(self, act: Callable[[Input], Awaitable[Answer]]) -> Answer:
+        """Give it input."""
 
         async def story() -> Answer:
-            return await act(Hands(self.emulator, asyncio.Lock(), self.give))
+            self.typing = asyncio.Lock()
+            return await act(Input(cast("Door", self)))
 
         return asyncio.run(story())
 
@@ -48,8 +63,8 @@ def test_text_is_typed_as_it_is() -> None:
     """
     terminal = Terminal(b"\x1b[?2004h")
 
-    cursor = terminal.feels(lambda hands: hands.type("l\u00e4s", enter=True))
-    terminal.feels(lambda hands: hands.type("x", enter=False))
+    cursor = terminal.feels(lambda given: given.type("l\u00e4s", enter=True))
+    terminal.feels(lambda given: given.type("x", enter=False))
 
     assert cursor == 0
     assert terminal.given == [b"l\xc3\xa4s\r", b"x"]
@@ -68,7 +83,7 @@ def test_several_lines_are_one_paste(modes: bytes, given: bytes) -> None:
     """
     terminal = Terminal(modes)
 
-    terminal.feels(lambda hands: hands.type("one\ntwo", enter=True))
+    terminal.feels(lambda given: given.type("one\ntwo", enter=True))
 
     assert terminal.given == [given]
     assert terminal.typed == [["one", "two"]]
@@ -80,8 +95,8 @@ def test_a_paste_says_whether_it_was_bracketed() -> None:
     """
     plain, bracketed = Terminal(), Terminal(b"\x1b[?2004h")
 
-    first = plain.feels(lambda hands: hands.paste("a", enter=False))
-    second = bracketed.feels(lambda hands: hands.paste("a\x1b[201~b", enter=True))
+    first = plain.feels(lambda given: given.paste("a", enter=False))
+    second = bracketed.feels(lambda given: given.paste("a\x1b[201~b", enter=True))
 
     assert (first, second) == ((0, False), (0, True))
     assert bracketed.given == [b"\x1b[200~ab\x1b[201~\r"]
@@ -94,8 +109,8 @@ def test_keys_follow_the_mode() -> None:
     normal, application = Terminal(), Terminal(b"\x1b[?1h")
     pressed = [chord("up"), chord("ctrl-c"), chord("enter")]
 
-    normal.feels(lambda hands: hands.keys(pressed, pause=0))
-    application.feels(lambda hands: hands.keys(pressed, pause=0))
+    normal.feels(lambda given: given.keys(pressed, pause=0))
+    application.feels(lambda given: given.keys(pressed, pause=0))
 
     assert normal.given == [b"\x1b[A\x03\r"]
     assert application.given == [b"\x1bOA\x03\r"]
@@ -109,7 +124,7 @@ def test_between_slow_keys_the_mode_may_change() -> None:
     terminal = Terminal()
     terminal.on_input = lambda _data: terminal.emulator.feed(b"\x1b[?1h")
 
-    cursor = terminal.feels(lambda hands: hands.keys([chord("up")] * 2, pause=0.001))
+    cursor = terminal.feels(lambda given: given.keys([chord("up")] * 2, pause=0.001))
 
     assert terminal.given == [b"\x1b[A", b"\x1bOA"]
     assert cursor == 0
@@ -123,7 +138,7 @@ def test_an_unknown_key_presses_none(pause: float) -> None:
     terminal = Terminal()
 
     with pytest.raises(BadRequest, match="did you mean enter"):
-        terminal.feels(lambda hands: hands.keys([chord("a"), chord("entr")], pause=pause))
+        terminal.feels(lambda given: given.keys([chord("a"), chord("entr")], pause=pause))
 
     assert terminal.given == []
 
@@ -134,7 +149,7 @@ def test_a_million_keys_are_encoded_once_each() -> None:
     """
     terminal = Terminal()
 
-    terminal.feels(lambda hands: hands.keys([chord("a"), chord("b")] * 500_000, pause=0))
+    terminal.feels(lambda given: given.keys([chord("a"), chord("b")] * 500_000, pause=0))
 
     assert terminal.given == [b"ab" * 500_000]
 
@@ -146,7 +161,7 @@ def test_a_click_is_press_and_release() -> None:
     terminal = Terminal(b"\x1b[?1000h\x1b[?1006h")
 
     terminal.feels(
-        lambda hands: hands.click(row=4, col=9, button="left", count=2, mods=frozenset({"ctrl"}))
+        lambda given: given.click(row=4, col=9, button="left", count=2, mods=frozenset({"ctrl"}))
     )
 
     assert terminal.given == [b"\x1b[<16;10;5M\x1b[<16;10;5m" * 2]
@@ -159,8 +174,8 @@ def test_wheel_and_drag() -> None:
     """
     terminal = Terminal(b"\x1b[?1002h\x1b[?1006h")
 
-    terminal.feels(lambda hands: hands.wheel(row=0, col=0, direction="up", count=3))
-    terminal.feels(lambda hands: hands.drag(start=(0, 0), end=(1, 2)))
+    terminal.feels(lambda given: given.wheel(row=0, col=0, direction="up", count=3))
+    terminal.feels(lambda given: given.drag(start=(0, 0), end=(1, 2)))
 
     assert terminal.given[0] == b"\x1b[<64;1;1M" * 3
     assert terminal.given[1] == b"\x1b[<0;1;1M\x1b[<32;3;2M\x1b[<0;3;2m"
@@ -174,9 +189,9 @@ def test_the_mouse_is_not_sent_to_who_does_not_listen() -> None:
     click = {"button": "left", "count": 1, "mods": frozenset[str]()}
 
     with pytest.raises(BadRequest, match="does not listen to the mouse"):
-        deaf.feels(lambda hands: hands.click(row=0, col=0, **click))  # type: ignore[arg-type]
+        deaf.feels(lambda given: given.click(row=0, col=0, **click))  # type: ignore[arg-type]
     with pytest.raises(BadRequest, match="cell 24,0 is outside the screen of 24x80"):
-        listening.feels(lambda hands: hands.click(row=24, col=0, **click))  # type: ignore[arg-type]
+        listening.feels(lambda given: given.click(row=24, col=0, **click))  # type: ignore[arg-type]
 
     assert deaf.given == listening.given == []
 
@@ -187,9 +202,9 @@ def test_who_types_has_the_turn() -> None:
     """
     terminal = Terminal()
 
-    async def both(hands: Hands) -> None:
+    async def both(given: Input) -> None:
         await asyncio.gather(
-            hands.keys([chord("a")] * 3, pause=0.001), hands.type("other", enter=False)
+            given.keys([chord("a")] * 3, pause=0.001), given.type("other", enter=False)
         )
 
     terminal.feels(both)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_pty.host.terminal import pages
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.waits.pattern import compiled
 
 ALL = 1 << 20
@@ -16,7 +16,7 @@ ALL = 1 << 20
 class Program:
     """Writes to a stream what a test tells it to."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: TerminalOutput) -> None:
         self.stream = stream
         self._read, self._write = os.pipe()
         os.set_blocking(self._read, False)
@@ -39,7 +39,9 @@ class Program:
 def program(*, keep: int = ALL) -> Iterator[Program]:
     """Give a program whose output is recorded in files of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        writer = Program(Stream.create(directory, rows=24, cols=80, keep=keep, nonce="5eed"))
+        writer = Program(
+            TerminalOutput.create(directory, rows=24, cols=80, keep=keep, nonce="5eed")
+        )
         yield writer
         writer.close()
 

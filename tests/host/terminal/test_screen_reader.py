@@ -3,32 +3,43 @@ from __future__ import annotations
 import asyncio
 import base64
 import html
+from typing import cast
 
 import pytest
 
 from agent_pty.emulator import Emulator
+from agent_pty.host.events import EventLog
 from agent_pty.host.terminal.notices import Notices
-from agent_pty.host.terminal.screen import Eyes
+from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.host.terminal.screen import ScreenReader
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.context import Form
 from agent_pty.ops.model import Screen, State
 
 
 class Watched:
-    """A screen, somebody who looks at it, and a count of what was drawn."""
+    """A screen, somebody who reads it, and a count of what was drawn."""
 
     def __init__(self, *, rows: int = 5, cols: int = 40) -> None:
-        self.screen = Emulator(rows=rows, cols=cols)
-        self.eyes = Eyes(self.screen, Notices())
+        self.emulator = Emulator(rows=rows, cols=cols)
         self.version = 0
+        self.state = State.RUNNING
+        self.output = self  # one object is as much of a terminal as a reader needs
+        notices = Notices(cast("TerminalOutput", self), EventLog())
+        self.reader = ScreenReader(cast("Terminal", self), notices)
+
+    def foreground_process(self) -> None:
+        """Name no program beside the session's own."""
 
     def draws(self, text: str) -> None:
         """Draw."""
-        self.screen.feed(text.encode())
+        self.emulator.feed(text.encode())
         self.version += 1
 
     def look(self, state: State = State.RUNNING) -> Screen:
-        """Look."""
-        return self.eyes.look(version=self.version, state=state, active=None)
+        """Read the screen."""
+        self.state = state
+        return self.reader.read()
 
 
 def test_a_hash_names_what_is_shown() -> None:
@@ -53,7 +64,7 @@ def test_only_changed_rows_are_told() -> None:
     before = watched.look().hash
     watched.draws("\x1b[2;1HTWO")
 
-    changes = watched.eyes.changes(before)
+    changes = watched.reader.changes(before)
 
     assert [(row.row, row.text) for row in changes.rows] == [(1, "TWO")]
     assert (changes.unchanged, changes.full) == (False, False)
@@ -70,7 +81,7 @@ def test_an_unchanged_screen_says_so() -> None:
     before = watched.look().hash
     watched.draws("\x1b[3;3H")
 
-    changes = watched.eyes.changes(before)
+    changes = watched.reader.changes(before)
 
     assert (changes.unchanged, changes.full, changes.rows) == (True, False, [])
     assert (changes.cursor.row, changes.cursor.col) == (2, 2)
@@ -84,10 +95,10 @@ def test_a_hash_that_is_forgotten_gives_everything() -> None:
     hashes = [watched.look().hash]
     for number in range(8):
         watched.draws(f"\x1b[{number % 5 + 1};1H{number}")
-        hashes.append(watched.eyes.changes(hashes[-1]).hash)
+        hashes.append(watched.reader.changes(hashes[-1]).hash)
 
-    remembered = watched.eyes.changes(hashes[1])
-    forgotten = watched.eyes.changes(hashes[0])
+    remembered = watched.reader.changes(hashes[1])
+    forgotten = watched.reader.changes(hashes[0])
 
     assert not remembered.full
     assert forgotten.full
@@ -128,7 +139,7 @@ def test_a_quiet_look_is_the_same_look() -> None:
     watched = Watched()
     watched.draws("one")
     first = watched.look()
-    watched.screen.feed(b" two")  # drawn, but not said
+    watched.emulator.feed(b" two")  # drawn, but not said
 
     quiet = watched.look(State.EXITED)
     watched.version += 1
@@ -145,7 +156,7 @@ def test_text_is_found_on_rows_as_displayed() -> None:
     watched = Watched(cols=10)
     watched.draws("0123456789needle")
 
-    assert [(place.row, place.col) for place in watched.eyes.find("needle")] == [(1, 0)]
+    assert [(place.row, place.col) for place in watched.reader.find("needle")] == [(1, 0)]
 
 
 def test_the_screen_is_rendered_in_every_form() -> None:
@@ -156,7 +167,7 @@ def test_the_screen_is_rendered_in_every_form() -> None:
     watched.draws("\x1b[31ma<b")
 
     def rendered(form: Form) -> str:
-        return asyncio.run(watched.eyes.render(form, scrollback=0))
+        return asyncio.run(watched.reader.render(form, scrollback=0))
 
     assert rendered("text").rstrip() == "a<b"
     assert "\x1b[38;5;1m" in rendered("ansi")

@@ -144,7 +144,7 @@ def test_who_holds_the_turn_is_not_interrupted(terminal: Terminal) -> None:
     taken = bytearray()
 
     async def type_whole(writer: Writer, data: bytes) -> None:
-        async with writer.turn:
+        async with writer.lock:
             await write(writer, data)
 
     async def story() -> None:
@@ -190,7 +190,7 @@ def test_nothing_is_typed_after_the_end(terminal: Terminal) -> None:
 
         with pytest.raises(SessionEnded, match="nothing can be typed into it"):
             await write(writer, b"late")
-        writer.answer(b"late")
+        writer.write_if_room(b"late")
 
         assert terminal.read_all() == b""
 
@@ -205,10 +205,10 @@ def test_a_reply_waits_for_nobody(terminal: Terminal) -> None:
     async def story() -> None:
         writer = Writer(terminal.master)
 
-        writer.answer(b"\x1b[1;1R")
+        writer.write_if_room(b"\x1b[1;1R")
         assert terminal.read_all() == b"\x1b[1;1R"
         for _ in range(1000):
-            writer.answer(b"x" * 1000)
+            writer.write_if_room(b"x" * 1000)
 
         assert 0 < len(terminal.read_all()) < 1_000_000
 

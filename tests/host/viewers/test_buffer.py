@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from agent_pty.host.viewers.buffer import Piece, Tap
+from agent_pty.host.viewers.buffer import Buffer, Piece
 
 
 def test_what_was_offered_is_taken_in_one() -> None:
@@ -13,13 +13,13 @@ def test_what_was_offered_is_taken_in_one() -> None:
     """
 
     async def story() -> None:
-        tap = Tap(limit=100)
-        tap.offer(b"one ")
-        tap.offer(b"two")
+        buffer = Buffer(limit=100)
+        buffer.offer(b"one ")
+        buffer.offer(b"two")
 
-        assert await tap.take() == Piece(data=b"one two")
-        waiting = asyncio.get_running_loop().create_task(tap.take())
-        tap.offer(b"three")
+        assert await buffer.take() == Piece(data=b"one two")
+        waiting = asyncio.get_running_loop().create_task(buffer.take())
+        buffer.offer(b"three")
         assert await waiting == Piece(data=b"three")
 
     asyncio.run(story())
@@ -31,14 +31,14 @@ def test_too_much_is_told_instead_of_kept() -> None:
     """
 
     async def story() -> None:
-        tap = Tap(limit=10)
-        tap.offer(b"123456")
-        tap.offer(b"7890123")
-        tap.offer(b"lost too")
+        buffer = Buffer(limit=10)
+        buffer.offer(b"123456")
+        buffer.offer(b"7890123")
+        buffer.offer(b"lost too")
 
-        assert await tap.take() == Piece(lagged=True)
-        tap.offer(b"fresh")
-        assert await tap.take() == Piece(data=b"fresh")
+        assert await buffer.take() == Piece(overflowed=True)
+        buffer.offer(b"fresh")
+        assert await buffer.take() == Piece(data=b"fresh")
 
     asyncio.run(story())
 
@@ -49,29 +49,29 @@ def test_exactly_the_bound_is_kept() -> None:
     """
 
     async def story() -> None:
-        tap = Tap(limit=4)
-        tap.offer(b"1234")
-        assert await tap.take() == Piece(data=b"1234")
-        tap.offer(b"12345")
-        assert await tap.take() == Piece(lagged=True)
+        buffer = Buffer(limit=4)
+        buffer.offer(b"1234")
+        assert await buffer.take() == Piece(data=b"1234")
+        buffer.offer(b"12345")
+        assert await buffer.take() == Piece(overflowed=True)
 
     asyncio.run(story())
 
 
-@pytest.mark.parametrize("last", [Piece(data=b"last"), Piece(lagged=True)])
+@pytest.mark.parametrize("last", [Piece(data=b"last"), Piece(overflowed=True)])
 def test_the_end_comes_after_the_rest(last: Piece) -> None:
     """
     What was offered before the end is still read; the end is said as often as asked.
     """
 
     async def story() -> None:
-        tap = Tap(limit=4)
-        tap.offer(b"last" if last.data else b"too long")
-        tap.end()
+        buffer = Buffer(limit=4)
+        buffer.offer(b"last" if last.data else b"too long")
+        buffer.end()
 
-        assert await tap.take() == last
-        assert await tap.take() == Piece(end=True)
-        assert await tap.take() == Piece(end=True)
+        assert await buffer.take() == last
+        assert await buffer.take() == Piece(end=True)
+        assert await buffer.take() == Piece(end=True)
 
     asyncio.run(story())
 
@@ -82,11 +82,11 @@ def test_nothing_offered_is_no_end() -> None:
     """
 
     async def story() -> None:
-        tap = Tap(limit=4)
-        tap.offer(b"")
-        waiting = asyncio.get_running_loop().create_task(tap.take())
+        buffer = Buffer(limit=4)
+        buffer.offer(b"")
+        waiting = asyncio.get_running_loop().create_task(buffer.take())
         await asyncio.wait([waiting], timeout=0)
-        tap.offer(b"x")
+        buffer.offer(b"x")
 
         assert await waiting == Piece(data=b"x")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
-from agent_pty.host.viewers.credit import CREDIT, Outlet
+from agent_pty.host.viewers.credit import CREDIT, CreditedWriter
 
 
 async def turn() -> None:
@@ -15,7 +15,7 @@ async def _nothing() -> None:
     """Do nothing."""
 
 
-async def _write_all(outlet: Outlet, chunks: Iterable[bytes]) -> None:
+async def _write_all(outlet: CreditedWriter, chunks: Iterable[bytes]) -> None:
     for chunk in chunks:
         await outlet.write(chunk)
 
@@ -27,7 +27,7 @@ def test_a_reader_with_room_gets_everything() -> None:
 
     async def story() -> list[bytes]:
         sent: list[bytes] = []
-        await _write_all(Outlet(sent.append), [b"one", b"", b"two"])
+        await _write_all(CreditedWriter(sent.append), [b"one", b"", b"two"])
         return sent
 
     assert asyncio.run(story()) == [b"one", b"two"]
@@ -41,7 +41,7 @@ def test_without_credit_the_source_waits() -> None:
     async def story() -> None:
         sent: list[bytes] = []
         made: list[int] = []
-        outlet = Outlet(sent.append)
+        outlet = CreditedWriter(sent.append)
 
         def chunks() -> Iterable[bytes]:
             for number in range(3):
@@ -69,7 +69,7 @@ def test_a_chunk_larger_than_the_credit_is_owed() -> None:
 
     async def story() -> None:
         sent: list[bytes] = []
-        outlet = Outlet(sent.append)
+        outlet = CreditedWriter(sent.append)
         big = outlet.write(b"x" * (3 * CREDIT))
         writing = asyncio.get_running_loop().create_task(big)
         await turn()

@@ -1,1 +1,1 @@
-"""Cells: code run in the program of a session, one at a time."""
+"""CellRunner: code run in the program of a session, one at a time."""

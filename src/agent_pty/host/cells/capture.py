@@ -1,41 +1,44 @@
-"""The text of one cell: where its output begins, and how far it came."""
+"""The output of one cell: where it begins in the transcript, and how far it has come."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from agent_pty.core.cell_text import echo_end, paste_end, unechoed, without_prompt
-from agent_pty.host.cells.cell import Cell, Output, Result
-from agent_pty.host.terminal.output import Marked, Stream
-from agent_pty.ops.cell_model import Frame, Status
+from agent_pty.core.mark import PlacedMark
+from agent_pty.host.cells.cell import CellStart, Result
+from agent_pty.host.cells.output_range import OutputRange
+from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.ops.cell_model import CompletedBy, Status
 
 _ECHO_WITHIN = 64 * 1024
-# Echoes of several lines are looked for in no more text than this.
+# Echoes of several lines are searched for in no more text than this.
 _UNECHOED = 1024 * 1024
 
 
-class Sheet:
+class Capture:
     """What a cell's program wrote since its code was typed."""
 
-    def __init__(self, cell: Cell, stream: Stream) -> None:
-        self.cell = cell
-        self._stream = stream
+    def __init__(self, start: CellStart, output: TerminalOutput) -> None:
+        self.cell = start
+        self._output = output
+        self._begin: int | None = None  # where output begins, once a mark or the echo says so
 
     @property
     def line(self) -> bytes:
         """The unfinished line."""
-        return self._stream.transcript.pending
+        return self._output.transcript.pending
 
     @property
     def end(self) -> int:
         """Where the unfinished line begins."""
-        return self._stream.log.committed
+        return self._output.log.committed
 
     @property
     def start(self) -> int:
-        """Where output begins: at the mark that says so, else behind the echo of the line."""
-        if self.cell.output_from is not None:
-            return self.cell.output_from
+        """Where output begins: at the mark that says so, else after the echo of the line."""
+        if self._begin is not None:
+            return self._begin
         data = self.read(self.cell.typed, _ECHO_WITHIN)
         if self.cell.echoed and b"\n" not in data:
             return self.end + len(self.line)
@@ -44,63 +47,68 @@ class Sheet:
 
     def read(self, start: int, limit: int) -> bytes:
         """Return finished lines from a place on."""
-        return self._stream.log.read(start, limit).text
+        return self._output.log.read(start, limit).text
 
-    def note(self, marks: Sequence[Marked]) -> None:
+    def note(self, marks: Sequence[PlacedMark]) -> None:
         """Learn from the first mark that says so where output begins."""
         for one in marks:
-            if one.mark.kind == "C" and self.cell.output_from is None:
-                self.cell.output_from = one.place + len(one.line)
+            if one.mark.kind == "C" and self._begin is None:
+                self._begin = one.place + len(one.line)
 
-    def upto(self, end: int, line: bytes = b"") -> Output:
+    def upto(self, end: int, line: bytes = b"") -> OutputRange:
         """Return the output before *end* and then *line*; a last newline is not part of it."""
-        if self.cell.output_from is None and len(self.cell.lines) > 1:
+        if self._begin is None and len(self.cell.lines) > 1:
             return self._unechoed(end, line)
         start = self.start
         if start >= end:
-            return Output(start=end, end=end, tail=line[start - end :])
+            return OutputRange(start=end, end=end, tail=line[start - end :])
         if not line and self.read(end - 1, 1) == b"\n":
             end -= 1
-        return Output(start=start, end=end, tail=line)
+        return OutputRange(start=start, end=end, tail=line)
 
-    def before_prompt(self, prompt: str | None = None) -> Output:
+    def before_prompt(self, prompt: str | None = None) -> OutputRange:
         """Return the output up to now, without the unfinished line, which ends in a prompt.
 
-        Output may stand before it if *prompt* is the one of before; another one is all there is.
+        With *prompt*, the one that stood there before the cell, output may stand before it on
+        the same line. The prompt of another program has nothing before it.
         """
         rest = without_prompt(self.line, prompt) if prompt is not None else b""
         return self.upto(self.end, rest)
 
-    def _unechoed(self, end: int, line: bytes) -> Output:
-        """Several lines were typed, and nothing says where their echo ends: look for it."""
+    def _unechoed(self, end: int, line: bytes) -> OutputRange:
+        """Several lines were typed, and no mark says where their echo ends: search for it."""
         length = end - self.cell.typed
         text = self.read(self.cell.typed, min(_UNECHOED, length)).decode(errors="replace")
         begin = paste_end(text, self.cell.lines)
         if begin or length > _UNECHOED:
-            self.cell.output_from = self.cell.typed + len(text[:begin].encode())
+            self._begin = self.cell.typed + len(text[:begin].encode())
             return self.upto(end, line)
         kept = unechoed(text + line.decode(errors="replace"), self.cell.lines)
-        return Output(start=0, end=0, tail=kept.removesuffix("\n").encode())
+        return OutputRange(start=0, end=0, tail=kept.removesuffix("\n").encode())
 
-    def so_far(self) -> Output:
-        """Return the output as far as it came."""
+    def so_far(self) -> OutputRange:
+        """Return the output as far as it has come."""
         return self.upto(self.end, self.line)
 
-    def _before_question(self) -> Output:
+    def _before_question(self) -> OutputRange:
         """Return the output of what ran before the program asked for more; else there is none."""
-        ran = self.cell.output_from is not None
-        return self.upto(self.end) if ran else Output(start=0, end=0)
+        ran = self._begin is not None
+        return self.upto(self.end) if ran else OutputRange(start=0, end=0)
 
-    def done(self, output: Output, frame: Frame, *, code: int | None = None) -> Result:
-        """Return the good end of the cell."""
+    def done(self, output: OutputRange, frame: CompletedBy, *, code: int | None = None) -> Result:
+        """Return the result of a cell that ended by itself."""
         return Result(
-            cell_id=self.cell.id, status=Status.DONE, output=output, frame=frame, exit_code=code
+            cell_id=self.cell.cell_id,
+            status=Status.DONE,
+            output=output,
+            frame=frame,
+            exit_code=code,
         )
 
     def failed(self, error: str, *, code: int | None = None, at_prompt: bool = False) -> Result:
-        """Return another end; what was written until then is kept."""
+        """Return another result; what was written until then is kept."""
         return Result(
-            cell_id=self.cell.id,
+            cell_id=self.cell.cell_id,
             status=Status.ERROR,
             output=self._before_question() if at_prompt else self.so_far(),
             frame=None,

@@ -1,82 +1,44 @@
-"""One cell: what was typed, where its output is, how it ended."""
+"""One cell: its life, what was fixed when it began, how it ended.
+
+    phase      what happens                       next phase
+    ---------  ---------------------------------  ----------
+    PREPARING  begin: the program is at a prompt  TYPING
+    TYPING     typed: all of the code was given   RUNNING
+    RUNNING    ask: it waits for a person         WAITING
+    WAITING    resume: it was answered, or works  RUNNING
+    any        finish: its result is known        ENDED
+
+Two things are independent of the phase: `overdue` (it took longer than its limit and still runs)
+and `interrupting` (somebody is stopping it, so its end will be reported as interrupted).
+
+Rule of this file: only these methods change a cell, and whatever changes sets `changed`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import enum
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Literal
 
 from msgspec import Struct
 
-from agent_pty.host.terminal.output import Marked
-from agent_pty.host.terminal.pages import whole_characters
+from agent_pty.core.mark import PlacedMark
+from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.terminal.tty import Modes
-from agent_pty.ops.cell_model import Frame, OutputPage, Status
-from agent_pty.store.textlog import TextLog
+from agent_pty.ops.cell_model import CompletedBy, Status
 
-INLINE = 64 * 1024
-_HALF = INLINE // 2
-_CONTINUATION = 0x80
+WaitingFor = Literal["input", "secret"]
 
 
-class Output(Struct, frozen=True, kw_only=True):
-    """Where a cell's output is: a stretch of the transcript, then bytes of the line after it."""
+class CellStart(Struct, frozen=True, kw_only=True):
+    """What is known when the code is typed: enough for another host to see the cell end.
 
-    start: int
-    end: int
-    tail: bytes = b""
-
-    @property
-    def size(self) -> int:
-        """How many bytes it has."""
-        return max(0, self.end - self.start) + len(self.tail)
-
-    def read(self, log: TextLog, since: int, limit: int) -> OutputPage:
-        """Return up to *limit* bytes from *since* on, cut between characters."""
-        begin, data = self._bytes(log, since, limit)
-        used = begin + len(data)
-        whole = whole_characters(data) if used < self.size else data
-        used -= len(data) - len(whole)
-        return OutputPage(
-            text=whole.decode(errors="replace"),
-            next=used,
-            more=used < self.size,
-            lost=begin - since if since < self.size else 0,
-        )
-
-    def _bytes(self, log: TextLog, since: int, limit: int) -> tuple[int, bytes]:
-        """Return bytes and where they begin: later than *since* if older text is gone."""
-        begin = max(self.start + since, min(log.first, self.end))
-        stretch = min(limit, self.end - begin)
-        data = log.read(begin, stretch).text if stretch > 0 else b""
-        behind = begin + len(data) - self.end  # where in the tail to go on
-        if behind >= 0:
-            data += self.tail[behind : behind + limit - len(data)]
-        return begin - self.start, data
-
-    def inline(self, log: TextLog) -> tuple[str, bool]:
-        """Return all of it, or its beginning and end and that something is missing."""
-        first, _ = self._bytes(log, 0, 0)
-        if self.size - first <= INLINE:
-            text = self.read(log, first, INLINE).text
-            return (f"{_left_out(first)}{text}", True) if first else (text, False)
-        head = self.read(log, first, _HALF)
-        begin, data = self._bytes(log, self.size - _HALF, _HALF)
-        # Begin with a whole character.
-        half = next((n for n, byte in enumerate(data) if byte & 0xC0 != _CONTINUATION), 0)
-        missing = begin + half - head.next + first
-        tail = data[half:].decode(errors="replace")
-        return f"{head.text}{_left_out(missing)}{tail}", True
-
-
-def _left_out(count: int) -> str:
-    return f"\n[... {count} bytes left out ...]\n"
-
-
-class Begun(Struct, frozen=True, kw_only=True):
-    """A fired cell that runs: enough for another host to see it end."""
+    *typed* is where the transcript was, *number* that of the prompt, *prompt* what stood on the
+    line, *reader* the process that read it. *lines* will be echoed if *echoed*. In *line_mode*
+    the kernel edits the line. *drawn* is how much was drawn all over the screen until then.
+    """
 
     cell_id: str
     frame: str
@@ -89,6 +51,14 @@ class Begun(Struct, frozen=True, kw_only=True):
     prompt: str
     began: float
     limit: float | None
+    reader: int | None = None
+
+    def owns(self, placed: PlacedMark) -> bool:
+        """Whether a mark is of this cell, not an older one that is seen again after a crash."""
+        number = placed.mark.number
+        if number is None or self.number is None:
+            return placed.place + len(placed.line) >= self.typed
+        return number > self.number if placed.mark.kind == "D" else number >= self.number
 
 
 class Result(Struct, frozen=True, kw_only=True):
@@ -96,67 +66,195 @@ class Result(Struct, frozen=True, kw_only=True):
 
     cell_id: str
     status: Status
-    output: Output = Output(start=0, end=0)
-    frame: Frame | None
+    output: OutputRange = OutputRange(start=0, end=0)
+    frame: CompletedBy | None
     exit_code: int | None = None
     error: str | None = None
     cwd: str | None = None
     duration_ms: int = 0
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+class Phase(enum.Enum):
+    """Where a cell is in its life; see the table above."""
+
+    PREPARING = "preparing"
+    TYPING = "typing"
+    RUNNING = "running"
+    WAITING = "waiting"
+    ENDED = "ended"
+
+
 class Cell:
-    """A cell that has, or had, the session; *turn* is set whenever something about it changes."""
+    """A cell that has the session, or had it."""
 
-    id: str
-    fired: bool
-    frame: str
-    limit: float | None = None
-    number: int | None = None  # the prompt that it was typed at
-    typed: int = -1  # where the transcript was when the code was typed; -1: not yet
-    lines: list[str] = field(default_factory=list)
-    echoed: bool = True
-    line_mode: bool = False  # the kernel edits the line, and echoes what is typed at once
-    modes: Modes | None = None  # how the terminal was set before
-    output_from: int | None = None  # the place of the mark that output begins
-    drawn: int = 0  # how much was drawn all over the screen until then
-    prompt: str = ""  # what stood on the line before the code
-    reader: int | None = None  # who read it
-    incomplete: bool = False  # the last mark was a continuation prompt
-    nudged: bool = False
-    began: float = field(default_factory=time.monotonic)
-    waiting_for: Literal["input", "secret"] | None = None
-    hint: str | None = None
-    timed_out: bool = False
-    told: int = 0
-    left: bool = False  # whoever ran it was answered before it ended
-    interrupted: bool = False
-    result: Result | None = None
-    turn: asyncio.Event = field(default_factory=asyncio.Event)
+    def __init__(self, cell_id: str, *, fired: bool, limit: float | None = None) -> None:
+        self.id = cell_id
+        self.fired = fired
+        self.limit = limit
+        self.changed = asyncio.Event()
+        self._phase = Phase.PREPARING
+        self._began = time.monotonic()
+        self._start: CellStart | None = None
+        self._modes: Modes | None = None
+        self._waiting_for: WaitingFor | None = None
+        self._hint: str | None = None
+        self._overdue = False
+        self._interrupting = False
+        self._nudged = False
+        self._caller_left = False
+        self._timeouts_reported = 0
+        self._result: Result | None = None
 
-    def owns(self, marked: Marked) -> bool:
-        """Whether a mark is of this cell, not one from before that is seen again after a crash."""
-        number = marked.mark.number
-        if number is None or self.number is None:
-            return marked.place + len(marked.line) >= self.typed
-        return number > self.number if marked.mark.kind == "D" else number >= self.number
+    @classmethod
+    def resumed(cls, start: CellStart) -> Cell:
+        """Return the cell that ran when the host before us died."""
+        cell = cls(start.cell_id, fired=True, limit=start.limit)
+        cell.begin(start, modes=None)
+        cell.typed()
+        return cell
+
+    @classmethod
+    def ended(cls, result: Result) -> Cell:
+        """Return a cell whose result was found in a file."""
+        cell = cls(result.cell_id, fired=True)
+        cell.finish(result)
+        return cell
+
+    # -- what it is
+
+    @property
+    def phase(self) -> Phase:
+        """Where it is in its life."""
+        return self._phase
+
+    @property
+    def began(self) -> float:
+        """When its code was typed; before that, when it took the session."""
+        return self._start.began if self._start is not None else self._began
+
+    @property
+    def start(self) -> CellStart | None:
+        """What was fixed when its code was typed; None before that."""
+        return self._start
+
+    @property
+    def modes(self) -> Modes | None:
+        """How the terminal was set before it began."""
+        return self._modes
+
+    @property
+    def waiting_for(self) -> WaitingFor | None:
+        """What it waits for, while it waits."""
+        return self._waiting_for
+
+    @property
+    def hint(self) -> str | None:
+        """How to leave the full-screen program that waits."""
+        return self._hint
+
+    @property
+    def interrupting(self) -> bool:
+        """Whether somebody is stopping it."""
+        return self._interrupting
+
+    @property
+    def kept(self) -> bool:
+        """Whether its result must be kept: nobody waited for its end."""
+        return self.fired or self._caller_left
+
+    @property
+    def timeouts_reported(self) -> int:
+        """How often `poll` has answered that it timed out."""
+        return self._timeouts_reported
+
+    @property
+    def result(self) -> Result | None:
+        """How it ended."""
+        return self._result
+
+    @property
+    def runs(self) -> bool:
+        """Whether its code was typed and it has not ended."""
+        return self._phase in (Phase.RUNNING, Phase.WAITING)
+
+    @property
+    def settled(self) -> bool:
+        """Whether there is something to report: it ended, or waits for a person."""
+        return self._phase in (Phase.WAITING, Phase.ENDED)
+
+    @property
+    def status(self) -> Status:
+        """What a poll answers."""
+        if self._result is not None:
+            return self._result.status
+        if self._overdue:
+            return Status.TIMEOUT
+        return Status.WAITING if self._phase is Phase.WAITING else Status.RUNNING
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Return once *done*; the caller bounds the time."""
         while not done():
-            self.turn.clear()
-            await self.turn.wait()
+            self.changed.clear()
+            await self.changed.wait()
 
-    @property
-    def settled(self) -> bool:
-        """Whether there is something to tell: it ended, or waits for a person."""
-        return self.result is not None or self.waiting_for is not None
+    # -- what happens to it
 
-    @property
-    def status(self) -> Status:
-        """What a poll says."""
-        if self.result is not None:
-            return self.result.status
-        if self.timed_out:
-            return Status.TIMEOUT
-        return Status.WAITING if self.waiting_for is not None else Status.RUNNING
+    def begin(self, start: CellStart, *, modes: Modes | None) -> None:
+        """Its code is about to be typed."""
+        self._start, self._modes = start, modes
+        self._move(Phase.TYPING)
+
+    def typed(self) -> None:
+        """All of its code was given; it may have ended before that."""
+        if self._phase is Phase.TYPING:
+            self._move(Phase.RUNNING)
+
+    def ask(self, waiting_for: WaitingFor, hint: str | None) -> None:
+        """It waits for a person."""
+        self._waiting_for, self._hint = waiting_for, hint
+        self._move(Phase.WAITING)
+
+    def resume(self) -> None:
+        """It was answered, or works by itself; nothing if it did not wait."""
+        if self._phase is Phase.WAITING:
+            self._waiting_for = self._hint = None
+            self._move(Phase.RUNNING)
+
+    def nudge(self) -> bool:
+        """Return True the first time: a block of code gets one Enter to end it, not more."""
+        first, self._nudged = not self._nudged, True
+        return first
+
+    def expire(self) -> bool:
+        """It took longer than its limit; False if that is known, or if it has ended."""
+        if self._overdue or self._phase is Phase.ENDED:
+            return False
+        self._overdue = True
+        self.changed.set()
+        return True
+
+    def report_timeout(self) -> None:
+        """`poll` has answered that it timed out."""
+        self._timeouts_reported += 1
+
+    def interrupt(self) -> None:
+        """Somebody begins to stop it."""
+        self._interrupting = True
+
+    def survive(self) -> None:
+        """It could not be stopped and runs on."""
+        self._interrupting = False
+
+    def leave(self) -> None:
+        """Its caller was answered; if it has not ended, its result must be kept."""
+        self._caller_left = self._phase is not Phase.ENDED
+
+    def finish(self, result: Result) -> None:
+        """Its result is known."""
+        self._waiting_for = self._hint = None
+        self._result = result
+        self._move(Phase.ENDED)
+
+    def _move(self, phase: Phase) -> None:
+        self._phase = phase
+        self.changed.set()

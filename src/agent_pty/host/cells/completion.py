@@ -1,7 +1,7 @@
-"""How the end of a cell is known: the ladder (marks, then the terminal's state), or as asked for.
+"""How the end of a cell is known: by the ladder (marks, then the terminal's state), or as asked.
 
-Each has the same shape: `output` is fed with the marks of a batch, `looked` with a look at the
-terminal; both answer None for "not yet".
+Each has the same shape: `output` is fed with the marks of a batch, `observed` with an observation
+of the foreground; both answer None for "not yet".
 """
 
 from __future__ import annotations
@@ -9,68 +9,78 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from agent_pty.core.mark import PlacedMark
 from agent_pty.core.repeat import ENTERS, before_prompts, echoed_enters
 from agent_pty.core.tty_state import Verdict
-from agent_pty.host.cells.capture import Sheet
-from agent_pty.host.cells.cell import Output, Result
-from agent_pty.host.cells.foreground import Look
+from agent_pty.host.cells.capture import Capture
+from agent_pty.host.cells.cell import Result
+from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.hook import Hook
-from agent_pty.host.terminal.output import Marked
+from agent_pty.host.cells.output_range import OutputRange
 
 INCOMPLETE = "incomplete input"
-# Where it cannot be seen who reads, a line that stands still for so many looks has to do.
+# Where it cannot be seen who reads, a line that has not changed for so many observations counts.
 _STILL = 8
 _REPEAT_WITHIN = 1024 * 1024
 
 
-class Frame(Protocol):
+class Completion(Protocol):
     """What decides the end of one cell."""
 
-    def output(self, marks: Sequence[Marked]) -> Result | None:
+    def output(self, marks: Sequence[PlacedMark]) -> Result | None:
         """The program wrote something."""
 
-    def looked(self, verdict: Verdict, look: Look, same: int) -> Result | None:
-        """The terminal was looked at; the verdict is the *same* as in so many looks before."""
+    def observed(self, verdict: Verdict, seen: Foreground, same: int) -> Result | None:
+        """The foreground was observed; the verdict was the *same* so many times before."""
 
     def close(self) -> None:
         """The cell is over."""
 
 
-def frame_of(sheet: Sheet) -> Frame:
+def is_ladder(frame: str) -> bool:
+    """Whether nobody asked for another way to know the end."""
+    return frame.partition(":")[0] not in ("exact", "hook", "repeat")
+
+
+def completion_of(capture: Capture) -> Completion:
     """Return what decides the end of a cell, from how it was asked for."""
-    kind, _, argument = sheet.cell.frame.partition(":")
+    kind, _, argument = capture.cell.frame.partition(":")
     if kind == "exact":
-        return Exact(sheet, argument)
+        return Exact(capture, argument)
     if kind == "hook":
-        return Hook(sheet, argument)
-    return Repeat(sheet) if kind == "repeat" else Ladder(sheet)
+        return Hook(capture, argument)
+    return Repeat(capture) if kind == "repeat" else Ladder(capture)
 
 
 class Ladder:
-    """Marks if the program sends them, else the prompt of whoever reads the keyboard."""
+    """Marks if the program sends them, else the prompt of the program that reads the keyboard."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self._sheet = sheet
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._incomplete = False  # the last mark was a continuation prompt
 
-    def output(self, marks: Sequence[Marked]) -> Result | None:
-        """A mark that the command ended is the end, whoever was in front in between."""
-        self._sheet.note(marks)
+    def output(self, marks: Sequence[PlacedMark]) -> Result | None:
+        """A mark that the command ended is the end, whatever was in the foreground meanwhile."""
+        self._capture.note(marks)
+        if marks:
+            self._incomplete = marks[-1].mark.kind == "P"
         for one in marks:
             if one.mark.kind == "D":
-                output = self._sheet.upto(one.place, one.line)
-                return self._sheet.done(output, "marks", code=one.mark.code)
+                output = self._capture.upto(one.place, one.line)
+                return self._capture.done(output, "marks", code=one.mark.code)
         return None
 
-    def looked(self, verdict: Verdict, look: Look, same: int) -> Result | None:
+    def observed(self, verdict: Verdict, seen: Foreground, same: int) -> Result | None:
         """A prompt without a mark ends a command in a program that has no marks."""
-        if self._sheet.cell.incomplete and verdict is not Verdict.BUSY and look.seat.own:
-            return self._sheet.failed(INCOMPLETE, at_prompt=True)
+        if self._incomplete and verdict is not Verdict.BUSY and seen.tty.own:
+            return self._capture.failed(INCOMPLETE, at_prompt=True)
         if verdict is not Verdict.PROMPT or same < 1:
             return None
-        # Another program's prompt has nothing of the output before it.
-        same_reader = look.sitter is not None and look.sitter.pid == self._sheet.cell.reader
-        prompt = self._sheet.cell.prompt if same_reader else None
-        return self._sheet.done(self._sheet.before_prompt(prompt), "tty")
+        # The prompt of another program has no output before it on its line.
+        cell = self._capture.cell
+        same_reader = seen.reader is not None and seen.reader.pid == cell.reader
+        prompt = cell.prompt if same_reader else None
+        return self._capture.done(self._capture.before_prompt(prompt), "tty")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -79,59 +89,60 @@ class Ladder:
 class Exact:
     """The end is the given prompt, on the unfinished line of a program that reads."""
 
-    def __init__(self, sheet: Sheet, prompt: str) -> None:
-        self._sheet = sheet
+    def __init__(self, capture: Capture, prompt: str) -> None:
+        self._capture = capture
         self._prompt = prompt.strip()
 
-    def output(self, marks: Sequence[Marked]) -> Result | None:
+    def output(self, marks: Sequence[PlacedMark]) -> Result | None:
         """Text alone is no proof: a program may print its prompt and go on."""
-        self._sheet.note(marks)
+        self._capture.note(marks)
         return None
 
-    def looked(self, verdict: Verdict, look: Look, same: int) -> Result | None:
-        """The prompt stands there and somebody reads."""
+    def observed(self, verdict: Verdict, seen: Foreground, same: int) -> Result | None:
+        """The prompt stands there and a program reads."""
         reads = verdict is not Verdict.BUSY or same >= _STILL
-        if not reads or not look.seat.line.rstrip().endswith(self._prompt):
+        if not reads or not seen.tty.line.rstrip().endswith(self._prompt):
             return None
-        return self._sheet.done(self._sheet.before_prompt(self._prompt), "exact")
+        return self._capture.done(self._capture.before_prompt(self._prompt), "exact")
 
     def close(self) -> None:
         """Nothing is held."""
 
 
 class Repeat:
-    """The end is the prompt of before, five times more: behind the code stand five Enters."""
+    """The end is the prompt from before, five more times: five Enters follow the code."""
 
-    def __init__(self, sheet: Sheet) -> None:
-        self._sheet = sheet
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
 
-    def output(self, marks: Sequence[Marked]) -> Result | None:
-        """Wait until it stands still: prompts come one by one."""
-        self._sheet.note(marks)
+    def output(self, marks: Sequence[PlacedMark]) -> Result | None:
+        """Wait until nothing more comes: prompts come one by one."""
+        self._capture.note(marks)
         return None
 
-    def looked(self, verdict: Verdict, look: Look, same: int) -> Result | None:
+    def observed(self, verdict: Verdict, seen: Foreground, same: int) -> Result | None:
         """Count the prompts at the end."""
-        del look
+        del seen
         if verdict is Verdict.BUSY and same < _STILL:
             return None
-        sheet = self._sheet
-        start = sheet.start
-        if sheet.cell.line_mode:
-            start += echoed_enters(sheet.read(start, ENTERS).decode(errors="replace"))
-        begin = max(start, sheet.end - _REPEAT_WITHIN)
-        data = sheet.read(begin, _REPEAT_WITHIN)
-        if begin > start:  # with a whole line, and so with a whole character
+        capture = self._capture
+        start = capture.start
+        if capture.cell.line_mode:
+            start += echoed_enters(capture.read(start, ENTERS).decode(errors="replace"))
+        begin = max(start, capture.end - _REPEAT_WITHIN)
+        data = capture.read(begin, _REPEAT_WITHIN)
+        if begin > start:  # begin with a whole line, and so with a whole character
             begin += data.find(b"\n") + 1
             data = data[data.find(b"\n") + 1 :]
-        text = (data + sheet.line).decode(errors="replace")
-        kept = before_prompts(text, sheet.cell.prompt)
+        text = (data + capture.line).decode(errors="replace")
+        kept = before_prompts(text, capture.cell.prompt)
         if kept is None:
             return None
         # Cut within the text: what follows is prompts.
         cut = begin + len(kept.encode())
-        tail = sheet.line[: max(0, cut - sheet.end)]
-        return sheet.done(Output(start=start, end=min(cut, sheet.end), tail=tail), "repeat")
+        tail = capture.line[: max(0, cut - capture.end)]
+        output = OutputRange(start=start, end=min(cut, capture.end), tail=tail)
+        return capture.done(output, "repeat")
 
     def close(self) -> None:
         """Nothing is held."""

@@ -1,4 +1,4 @@
-"""Look who sits at the keyboard: from the process table, without touching anything."""
+"""The program in the foreground of a terminal, from the process table; nothing is touched."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import os
 import termios
 from dataclasses import dataclass
 
-from agent_pty.core.tty_state import Seat
-from agent_pty.host.terminal import tty
-from agent_pty.host.terminal.output import Stream
+from agent_pty.core.tty_state import TtyState
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.process import table
 from agent_pty.process.tree import Root
 
@@ -21,8 +20,11 @@ _POLLS = ("poll", "select", "epoll")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sitter:
-    """The process that reads, and how often it has slept: a later look tells if it stirred."""
+class Reader:
+    """The process that reads the keyboard.
+
+    *naps* is how often it has slept: if the number has changed, it has done something since.
+    """
 
     pid: int
     naps: int
@@ -30,11 +32,11 @@ class Sitter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """One look: the seat as rules see it, and who sits there."""
+class Foreground:
+    """The foreground at one moment: the terminal's state as rules see it, and who reads."""
 
-    seat: Seat
-    sitter: Sitter | None
+    tty: TtyState
+    reader: Reader | None
     name: str
     # How much was drawn all over the screen so far.
     drawn: int
@@ -42,54 +44,46 @@ class Look:
     image: int
 
 
-def look(master: int, root: Root, stream: Stream) -> Look:
+def observe(terminal: Terminal) -> Foreground:
     """Return who reads the terminal now."""
-    group = tty.foreground(master)
-    local = _flags(master)
+    root, output = terminal.root, terminal.output
+    group, local = terminal.foreground(), terminal.local_modes()
     line_mode = bool(local & termios.ICANON)
-    sitter = _reader(root, group, line_mode=line_mode)
-    own = group is not None and group == _group(root.pid)
-    return Look(
-        seat=Seat(
-            reading=sitter is not None,
-            own=own,
-            polling=sitter is not None and sitter.polls,
+    reader = _reader(root, group, line_mode=line_mode)
+    return Foreground(
+        tty=TtyState(
+            reading=reader is not None,
+            own=group is not None and group == _group(root.pid),
+            polling=reader is not None and reader.polls,
             line_mode=line_mode,
             echo=bool(local & termios.ECHO),
-            alternate=stream.emulator.alternate,
-            line=stream.transcript.pending.decode(errors="replace"),
+            alternate=output.emulator.alternate,
+            line=output.transcript.pending.decode(errors="replace"),
         ),
-        sitter=sitter,
-        name=_name(sitter.pid if sitter else group),
-        drawn=stream.transcript.drawn,
+        reader=reader,
+        name=_name(reader.pid if reader else group),
+        drawn=output.transcript.drawn,
         image=table.image(root.pid),
     )
 
 
-def glance(master: int, root: Root, stream: Stream) -> Look:
-    """Return the same of a program that has said itself that it reads: cheaper."""
-    local = _flags(master)
-    return Look(
-        seat=Seat(
+def assume_at_prompt(terminal: Terminal) -> Foreground:
+    """Return the same for a program that has marked its prompt: no need to look for the reader."""
+    output, local = terminal.output, terminal.local_modes()
+    return Foreground(
+        tty=TtyState(
             reading=True,
             own=True,
             line_mode=bool(local & termios.ICANON),
             echo=bool(local & termios.ECHO),
-            alternate=stream.emulator.alternate,
-            line=stream.transcript.pending.decode(errors="replace"),
+            alternate=output.emulator.alternate,
+            line=output.transcript.pending.decode(errors="replace"),
         ),
-        sitter=Sitter(pid=root.pid, naps=_naps(root.pid)),
+        reader=Reader(pid=terminal.root.pid, naps=_naps(terminal.root.pid)),
         name="",
-        drawn=stream.transcript.drawn,
+        drawn=output.transcript.drawn,
         image=0,
     )
-
-
-def _flags(master: int) -> int:
-    try:
-        return int(termios.tcgetattr(master)[3])
-    except termios.error:
-        return 0
 
 
 def _group(pid: int) -> int | None:
@@ -97,7 +91,7 @@ def _group(pid: int) -> int | None:
     return found.group if found is not None else None
 
 
-def _reader(root: Root, group: int | None, *, line_mode: bool) -> Sitter | None:
+def _reader(root: Root, group: int | None, *, line_mode: bool) -> Reader | None:
     """Find the process of the foreground group that is blocked reading the terminal."""
     if group is None:
         return None
@@ -106,18 +100,18 @@ def _reader(root: Root, group: int | None, *, line_mode: bool) -> Sitter | None:
             continue
         where = _word(found.pid, "wchan")
         if any(name in where for name in _READS) and _at_terminal(found.pid, root):
-            return Sitter(pid=found.pid, naps=_naps(found.pid))
-        # A line editor or full-screen program waits for the keyboard among other things; a
+            return Reader(pid=found.pid, naps=_naps(found.pid))
+        # A line editor or full-screen program waits for the keyboard among other things. A
         # program that does so in line mode (a server, ssh) most likely waits for the others.
         if not line_mode and any(name in where for name in _POLLS):
-            return Sitter(pid=found.pid, naps=_naps(found.pid), polls=True)
+            return Reader(pid=found.pid, naps=_naps(found.pid), polls=True)
     return None
 
 
 def _at_terminal(pid: int, root: Root) -> bool:
-    """Whether it reads, and the terminal: a writer that is ahead of us sleeps at the same place.
+    """Whether it reads the terminal: a writer that is ahead of us sleeps at the same place.
 
-    The system call and its first argument tell, if they are to be seen.
+    The system call and its first argument say so, where they can be seen.
     """
     words = _word(pid, "syscall").split()
     if len(words) > 1 and _READ_CALL is not None and words[0] != _READ_CALL:

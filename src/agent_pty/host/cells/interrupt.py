@@ -1,4 +1,4 @@
-"""Stop what a cell runs: ever less politely, and with the terminal as it was before."""
+"""Stop what a cell runs: politely first, and leave the terminal as it was before."""
 
 from __future__ import annotations
 
@@ -9,69 +9,83 @@ from collections.abc import Callable
 from typing import Literal
 
 from agent_pty.core.chord import chord
-from agent_pty.core.quit_keys import leaving_keys
+from agent_pty.core.quit_keys import quit_keys
 from agent_pty.errors import SessionEnded
 from agent_pty.host.cells.cell import Cell
-from agent_pty.host.cells.readiness import Front
-from agent_pty.host.terminal import tty
-from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.host.cells.readiness import Readiness
+from agent_pty.host.principal import SYSTEM
+from agent_pty.host.terminal.input import Input
+from agent_pty.host.terminal.terminal import InputKind, Terminal
 
 CTRL_C = b"\x03"
-Strike = Literal["ctrl-c", "leave"] | signal.Signals
-# What is tried, and how long a program gets after each. Who leaves by its own keys leaves the
-# terminal as it was; zsh would keep what a killed editor has set.
-_STRIKES: tuple[tuple[Strike, float], ...] = (
+Attempt = Literal["ctrl-c", "quit"] | signal.Signals
+# What is tried, and how long a program gets after each. A program that quits by its own keys
+# leaves the terminal as it was; zsh would keep what a killed editor has set.
+_ATTEMPTS: tuple[tuple[Attempt, float], ...] = (
     ("ctrl-c", 0.6),
-    ("leave", 0.6),
+    ("quit", 0.6),
     ("ctrl-c", 0.6),
     (signal.SIGTERM, 1.0),
     (signal.SIGKILL, 1.0),
 )
 
 
-class Stopper:
-    """Strikes at the program in front; *struck* is told each time."""
+class Interrupter:
+    """Stops the program in the foreground; *attempted* is called after each attempt."""
 
-    def __init__(self, terminal: Terminal, front: Front, struck: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        given: Input,
+        readiness: Readiness,
+        attempted: Callable[[], None],
+    ) -> None:
         self._terminal = terminal
-        self._front = front
-        self._struck = struck
+        self._input = given
+        self._readiness = readiness
+        self._attempted = attempted
 
-    async def stop(self, cell: Cell, unmarked: Callable[[Cell], None]) -> bool:
-        """Return whether the cell has ended; after Ctrl-C *unmarked* may end it by a look."""
-        for strike, patience in _STRIKES:
-            if not await self._strike(strike):
+    async def stop(self, cell: Cell, end_by_observation: Callable[[Cell], None]) -> bool:
+        """Return whether the cell has ended.
+
+        After Ctrl-C a shell may be at a prompt that it does not mark: *end_by_observation* may
+        then end the cell.
+        """
+        for attempt, patience in _ATTEMPTS:
+            if not await self._try(attempt):
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
                     await cell.until(lambda: cell.result is not None)
-            if cell.result is None and strike == "ctrl-c":
-                unmarked(cell)
+            if cell.result is None and attempt == "ctrl-c":
+                end_by_observation(cell)
             if cell.result is not None:
-                self._repair(cell, killed=isinstance(strike, signal.Signals))
+                self._repair(cell, killed=isinstance(attempt, signal.Signals))
                 return True
         return False
 
-    async def _strike(self, strike: Strike) -> bool:
+    async def _try(self, attempt: Attempt) -> bool:
         """Try one thing; False if it does not apply."""
-        look, hands = self._front.look(), self._terminal.hands
-        keys = leaving_keys(look.name) if strike == "leave" and not look.seat.line_mode else []
+        seen = self._readiness.observe()
+        keys = quit_keys(seen.name) if attempt == "quit" and not seen.tty.line_mode else []
         # Signals are not for the session's own program: its end would be the session's.
-        if strike != "ctrl-c" and (look.seat.own or (strike == "leave" and not keys)):
+        if attempt != "ctrl-c" and (seen.tty.own or (attempt == "quit" and not keys)):
             return False
         with contextlib.suppress(SessionEnded):
-            if isinstance(strike, signal.Signals):
-                self._terminal.signal(strike, everyone=False)
+            if isinstance(attempt, signal.Signals):
+                self._terminal.signal(attempt, everyone=False)
             elif keys:
-                await hands.keys([chord(key) for key in keys], pause=0)
+                chords = [chord(key) for key in keys]
+                await self._input.keys(chords, pause=0, kind=InputKind.QUIT, by=SYSTEM)
             else:
-                await hands.press(CTRL_C)
-        self._struck()
+                await self._input.press(CTRL_C, kind=InputKind.INTERRUPT)
+        self._attempted()
         return True
 
     def _repair(self, cell: Cell, *, killed: bool) -> None:
         """Undo what a program that was stopped did to the terminal; dash does not."""
         if killed:
-            self._terminal.audience.output(self._terminal.stream.straighten())
-        if cell.line_mode and cell.modes is not None and self._front.look().seat.own:
-            tty.restore(self._terminal.master, cell.modes)
+            self._terminal.straighten()
+        line_mode = cell.start is not None and cell.start.line_mode
+        if line_mode and cell.modes is not None and self._readiness.observe().tty.own:
+            self._terminal.restore(cell.modes)

@@ -1,7 +1,7 @@
-"""When to look at the terminal's state: soon after something happened, then ever more rarely.
+"""When to observe the foreground: soon after something happened, then more and more rarely.
 
-No event tells that a program has begun to read its keyboard, so this is the one place that looks
-again by the clock; only while somebody waits for the answer.
+No event says that a program has begun to read its keyboard, so this is the one place that polls.
+It does so only while somebody waits for the answer.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ _GROWTH = 1.6
 _RAREST = 1.0
 
 
-class Probe:
-    """Calls *look* while wanted; what happens in between makes it look sooner."""
+class Poller:
+    """Calls *observe* while wanted; what happens in between makes the next call come sooner."""
 
-    def __init__(self, look: Callable[[], None]) -> None:
-        self._look = look
+    def __init__(self, observe: Callable[[], None]) -> None:
+        self._observe = observe
         self._timer: asyncio.TimerHandle | None = None
         self._pause = _FIRST
         self._due = 0.0
 
     def soon(self) -> None:
-        """Something happened: look when it has settled."""
+        """Something happened: observe when it has settled."""
         self._pause = _FIRST
         self._arm()
 
     def again(self) -> None:
-        """Nothing new was seen: look later."""
+        """Nothing new was seen: observe later."""
         self._pause = min(_RAREST, self._pause * _GROWTH)
         self._arm()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -42,7 +42,7 @@ class Probe:
     def _arm(self) -> None:
         loop = asyncio.get_running_loop()
         self._due = loop.time() + self._pause
-        # A timer that fires before then is left alone: in a flood each batch would make one anew.
+        # A timer that fires before then is left: in a flood each batch would make a new one.
         if self._timer is None or self._timer.when() > self._due:
             self.stop()
             self._timer = loop.call_at(self._due, self._fire)
@@ -53,4 +53,4 @@ class Probe:
             self._timer = loop.call_at(self._due, self._fire)
             return
         self._timer = None
-        self._look()
+        self._observe()

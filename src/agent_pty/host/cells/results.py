@@ -1,4 +1,4 @@
-"""Cells that have ended: kept until somebody collects them, in memory and beside the session.
+"""CellRunner that have ended: kept until somebody collects them, in memory and beside the session.
 
 A fired cell's result is also in a file, so that it outlives its host.
 """
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import msgspec
 
 from agent_pty.errors import UnknownCell
-from agent_pty.host.cells.cell import Begun, Cell, Result
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host.cells.cell import Cell, CellStart, Result
+from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import CellFact, Status
 from agent_pty.store import atomic
 
@@ -37,9 +37,9 @@ class Event:
 class Results:
     """The past of a session's cells."""
 
-    def __init__(self, directory: str, stream: Stream) -> None:
+    def __init__(self, directory: str, output: TerminalOutput) -> None:
         self._directory = f"{directory}/cells"
-        self._stream = stream
+        self._output = output
         self._kept: OrderedDict[str, Cell] = OrderedDict()
         self.last: Cell | None = None
         # Given out, but perhaps still being read by pages.
@@ -52,7 +52,7 @@ class Results:
     def note(self, cell_id: str, status: str, *, message: str = "", who: str = "") -> None:
         """Remember an event of a cell, or a person's note."""
         fact = CellFact(cell_id=cell_id, status=status, at=_now())
-        place = self._stream.log.committed
+        place = self._output.log.committed
         self.events.append(Event(place=place, fact=fact, message=message, who=who))
 
     def fact(self, cell_id: str) -> CellFact | None:
@@ -68,43 +68,24 @@ class Results:
 
     # -- results
 
-    def begin(self, cell: Cell) -> None:
+    def begin(self, start: CellStart) -> None:
         """Note that a fired cell runs."""
-        begun = Begun(
-            cell_id=cell.id,
-            frame=cell.frame,
-            typed=cell.typed,
-            lines=cell.lines,
-            echoed=cell.echoed,
-            line_mode=cell.line_mode,
-            drawn=cell.drawn,
-            number=cell.number,
-            prompt=cell.prompt,
-            began=cell.began,
-            limit=cell.limit,
-        )
-        self._save(self._running, begun)
+        self._save(self._running, start)
 
     def take_running(self) -> Cell | None:
         """Return the cell that ran when the host before us died."""
         try:
             with open(self._running, "rb") as file:
-                begun = msgspec.json.decode(file.read(), type=Begun)
+                return Cell.resumed(msgspec.json.decode(file.read(), type=CellStart))
         except (OSError, msgspec.DecodeError):
             return None
-        cell = Cell(id=begun.cell_id, fired=True, frame=begun.frame, limit=begun.limit)
-        cell.typed, cell.lines, cell.echoed = begun.typed, begun.lines, begun.echoed
-        cell.prompt, cell.began = begun.prompt, begun.began
-        cell.line_mode, cell.drawn, cell.number = begun.line_mode, begun.drawn, begun.number
-        return cell
 
     def add(self, cell: Cell, result: Result) -> None:
         """Keep how a cell ended, if nobody was told yet."""
-        cell.result = result
         self.last = self._recent[cell.id] = cell
         while len(self._recent) > _RECENT:
             self._recent.popitem(last=False)
-        if not (cell.fired or cell.left):
+        if not cell.kept:
             return
         self._kept[cell.id] = cell
         self._save(self._path(cell.id), result)
@@ -124,7 +105,7 @@ class Results:
         return self._recent.get(cell_id) or self.find(cell_id)
 
     def newest(self) -> Cell | None:
-        """Return the cell that ended last and was not collected; an interrupted one is told of."""
+        """Return the cell that ended last and was not collected, unless it was interrupted."""
         for cell in reversed(self._kept.values()):
             if cell.result is not None and cell.result.error != "interrupted":
                 return cell
@@ -149,11 +130,11 @@ class Results:
     def _running(self) -> str:
         return f"{self._directory}/running"
 
-    def _save(self, path: str, what: Result | Begun) -> None:
+    def _save(self, path: str, what: Result | CellStart) -> None:
         # A full disk costs only what a crash of the host would find.
         with contextlib.suppress(OSError):
             os.makedirs(self._directory, mode=0o700, exist_ok=True)
-            self._stream.log.flush()
+            self._output.log.flush()
             atomic.replace(path, msgspec.json.encode(what), durable=False)
 
     def _load(self) -> None:
@@ -165,14 +146,12 @@ class Results:
 
     def _take(self, path: str) -> None:
         with open(path, "rb") as file, contextlib.suppress(msgspec.DecodeError):
-            result = msgspec.json.decode(file.read(), type=Result)
-            cell = Cell(id=result.cell_id, fired=True, frame="")
-            cell.result = result
+            cell = Cell.ended(msgspec.json.decode(file.read(), type=Result))
             self._kept[cell.id] = cell
 
 
 def event_of(result: Result) -> str:
-    """Return what who watches is told of an end."""
+    """Return the status that a `cell` event has for an end."""
     if result.status is Status.DONE:
         return "done"
     return result.error if result.error in ("interrupted", "exited") else "error"

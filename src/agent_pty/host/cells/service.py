@@ -7,24 +7,23 @@ import contextlib
 import os
 import time
 from collections import deque
-from collections.abc import Callable
 
 import msgspec
 
 from agent_pty.core.history import Entry, told
 from agent_pty.errors import UnknownCell
-from agent_pty.host.cells.cell import Cell, Output
-from agent_pty.host.cells.readiness import Front
-from agent_pty.host.cells.results import Results
-from agent_pty.host.cells.runner import Cells
-from agent_pty.host.cells.submit import Typist
+from agent_pty.host import principal
+from agent_pty.host.cells.cell import Cell
+from agent_pty.host.cells.output_range import OutputRange
+from agent_pty.host.cells.runner import CellRunner
+from agent_pty.host.events import Notify
 from agent_pty.host.terminal.pages import tail
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage, Status
 from agent_pty.store.atomic import write_all
 
 _PAGE = 1024 * 1024
-_NOTHING = Output(start=0, end=0)
+_NOTHING = OutputRange(start=0, end=0)
 # Nothing to tell yet: it runs, if perhaps longer than it should.
 _UNDECIDED = ("fired", Status.RUNNING, Status.TIMEOUT)
 _HISTORY_BYTES = 1024 * 1024
@@ -32,29 +31,29 @@ _HISTORY_BYTES = 1024 * 1024
 _MOST_SPILLS = 16
 
 
-class Desk:
-    """See `ops.context.Desk`. *directory* is the session's own."""
+class CellService:
+    """See `ops.context.Cells`. *directory* is the session's own."""
 
-    def __init__(self, cells: Cells, terminal: Terminal, directory: str) -> None:
-        self._cells = cells
+    def __init__(self, runner: CellRunner, terminal: Terminal) -> None:
+        self._runner = runner
         self._terminal = terminal
-        self._directory = directory
+        self._directory = terminal.output.directory
         self._spills: deque[str] = deque()
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed."""
-        await self._cells.ready(patience)
+        await self._runner.ready(patience)
 
     async def run(
         self, code: str, *, limit: float | None, patience: float, spill: bool
     ) -> CellReport:
         """Run code to its end, or to what keeps it from one."""
-        cell = await self._cells.run(code, limit=limit, patience=patience)
+        cell = await self._runner.run(code, limit=limit, patience=patience)
         return await self._full(cell, spill=spill)
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
         """Start code."""
-        return self._report(await self._cells.fire(code, limit=limit, patience=patience))
+        return self._report(await self._runner.fire(code, limit=limit, patience=patience))
 
     async def poll(self, cell_id: str | None, *, spill: bool) -> CellReport:
         """Tell how a cell is; a result is given once."""
@@ -63,20 +62,20 @@ class Desk:
             raise UnknownCell("no active cell")
         report = await self._full(cell, spill=spill)
         if cell.result is not None:
-            self._cells.results.collect(cell)
+            self._runner.results.collect(cell)
         elif report.status is Status.TIMEOUT:
-            cell.told += 1
+            cell.report_timeout()
         return report
 
     async def peek(self, cell_id: str | None, *, spill: bool) -> CellReport:
         """Tell how a cell is and what it wrote so far, and leave everything as it is."""
-        cell = self._asked(cell_id) or self._cells.results.last
+        cell = self._asked(cell_id) or self._runner.results.last
         if cell is None:
             raise UnknownCell("no cell was run yet")
         return await self._full(cell, spill=spill)
 
     def _asked(self, cell_id: str | None) -> Cell | None:
-        active, results = self._cells.active, self._cells.results
+        active, results = self._runner.active, self._runner.results
         if cell_id is None:
             return active or results.newest()
         if active is not None and active.id == cell_id:
@@ -85,7 +84,7 @@ class Desk:
 
     def fact(self, cell_id: str) -> CellFact:
         """Return the last that is known of a cell, collected or not."""
-        found, active = self._cells.results.fact(cell_id), self._cells.active
+        found, active = self._runner.results.fact(cell_id), self._runner.active
         if found is None:
             raise UnknownCell(f"unknown cell {cell_id}", cell_id=cell_id)
         if active is not None and active.id == cell_id:
@@ -93,52 +92,60 @@ class Desk:
             return msgspec.structs.replace(found, status=status, waiting_for=waits)
         return found
 
-    def news(self, cell_id: str) -> str | None:
+    def outcome(self, cell_id: str) -> str | None:
         """Return how a cell ended, or that it waits for a person; None while it runs."""
         status = self.fact(cell_id).status
         return None if status in _UNDECIDED else str(status)
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
-        active = self._cells.active
+        active = self._runner.active
         running = active is not None and active.id == cell_id
-        cell = active if running and active else self._cells.results.readable(cell_id)
-        return self._output(cell).read(self._terminal.stream.log, since, limit)
+        cell = active if running and active else self._runner.results.readable(cell_id)
+        return self._output(cell).read(self._terminal.output.log, since, limit)
 
     async def interrupt(self) -> CellReport | None:
         """Stop the running cell."""
-        cell = await self._cells.interrupt()
+        cell = await self._runner.interrupt()
         return self._report(cell) if cell is not None else None
 
     # -- history
 
     def note(self, message: str, who: str) -> None:
-        """Put a person's word into the history and before whoever watches."""
-        self._cells.results.note("", "notify", message=message, who=who)
-        self._terminal.audience.emit("notify", {"from": who, "message": message})
+        """Put a note into the history and publish it."""
+        self._runner.results.note("", "notify", message=message, who=who)
+        terminal = self._terminal
+        terminal.events.publish(
+            Notify(
+                cursor=terminal.output.cursor,
+                by=principal.acting.get(),
+                who=who,
+                message=message,
+            )
+        )
 
     def history(self, lines: int) -> list[Entry]:
         """Return the last lines of the transcript, with what happened to cells between them."""
-        stream = self._terminal.stream
-        found = tail(stream, lines=lines, limit=_HISTORY_BYTES)
-        end = stream.log.committed + len(stream.transcript.pending)
+        output = self._terminal.output
+        found = tail(output, lines=lines, limit=_HISTORY_BYTES)
+        end = output.log.committed + len(output.transcript.pending)
         start = end - len(found.text.encode())
         events = [
             (
                 one.place,
                 Entry(kind=one.fact.status, text=one.message or one.fact.cell_id, who=one.who),
             )
-            for one in self._cells.results.events
+            for one in self._runner.results.events
         ]
         return told(found.text, start, events)[-lines:]
 
     # -- reports
 
-    def _output(self, cell: Cell) -> Output:
+    def _output(self, cell: Cell) -> OutputRange:
         if cell.result is not None:
             return cell.result.output
-        sheet = self._cells.sheet_of(cell)
-        return sheet.so_far() if sheet is not None else _NOTHING
+        capture = self._runner.capture_of(cell)
+        return capture.so_far() if capture is not None else _NOTHING
 
     async def _full(self, cell: Cell, *, spill: bool) -> CellReport:
         report = self._report(cell)
@@ -149,10 +156,10 @@ class Desk:
         )
 
     def _report(self, cell: Cell) -> CellReport:
-        log, output, result = self._terminal.stream.log, self._output(cell), cell.result
+        log, output, result = self._terminal.output.log, self._output(cell), cell.result
         text, truncated = output.inline(log)
         if cell.hint is not None:  # a full-screen program: its screen is what it says
-            text, truncated = self._terminal.stream.emulator.text(), False
+            text, truncated = self._terminal.output.emulator.text(), False
         took = int((time.monotonic() - cell.began) * 1000)
         return CellReport(
             cell_id=cell.id,
@@ -168,10 +175,10 @@ class Desk:
             size=output.size,
             truncated=truncated,
             path=None,
-            told=cell.told,
+            told=cell.timeouts_reported,
         )
 
-    async def _spilled(self, cell_id: str, output: Output) -> str | None:
+    async def _spilled(self, cell_id: str, output: OutputRange) -> str | None:
         """Write a large output to a file that any tool can read."""
         os.makedirs(f"{self._directory}/cells", mode=0o700, exist_ok=True)
         path, place = f"{self._directory}/cells/{cell_id}.txt", 0
@@ -180,7 +187,7 @@ class Desk:
         try:
             more = True
             while more:
-                page = output.read(self._terminal.stream.log, place, _PAGE)
+                page = output.read(self._terminal.output.log, place, _PAGE)
                 write_all(file, page.text.encode())
                 place, more = page.next, page.more
                 await asyncio.sleep(0)  # others get their turn
@@ -195,14 +202,3 @@ class Desk:
             with contextlib.suppress(OSError):
                 os.unlink(self._spills.popleft())
         return path
-
-
-def desk_of(
-    terminal: Terminal, front: Front, frame: str | None, stir: Callable[[], None]
-) -> tuple[Desk, Cells]:
-    """Set up the cells of a session; *stir* is called when something became of one."""
-    directory = terminal.stream.directory
-    typist = Typist(terminal.hands, program=front.program, directory=directory)
-    results = Results(directory, terminal.stream)
-    cells = Cells(terminal, front, typist, results, frame=frame or "ladder", stir=stir)
-    return Desk(cells, terminal, directory), cells

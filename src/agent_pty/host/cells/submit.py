@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from agent_pty.core.repeat import ENTERS
-from agent_pty.host.terminal.input import Hands
+from agent_pty.host.terminal.input import Input
+from agent_pty.host.terminal.terminal import InputKind
 from agent_pty.integration.dialect import dialect
 from agent_pty.store import atomic
 
 
-class Typist:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What will be typed; *lines* are those whose echo will show.
+
+    With *pressed*, these keys; otherwise a paste of the lines, and Enter.
+    """
+
+    lines: list[str]
+    pressed: bytes | None = None
+
+
+class Submitter:
     """Knows how the session's program takes code; *directory* is for what cannot be typed."""
 
-    def __init__(self, hands: Hands, *, program: str | None, directory: str) -> None:
-        self._hands = hands
+    def __init__(self, given: Input, *, program: str | None, directory: str) -> None:
+        self._input = given
         self._dialect = dialect(program)
         self._file = f"{directory}/code"
 
-    async def type(self, code: str, *, marked: bool, frame: str) -> list[str]:
-        """Type *code* and Enter; return the lines whose echo will show."""
+    def prepare(self, code: str, *, marked: bool, frame: str) -> Submission:
+        """Decide how to type *code*; what a marked program cannot take goes into a file."""
         code = code.lstrip()
         if frame == "repeat":
-            return await self._repeat(code + "\n" * ENTERS)
-        if self._hands.bracketed:
+            return _pressed(code + "\n" * ENTERS)
+        if self._input.bracketed:
             code = code.rstrip("\n")  # a paste ends where its text ends; Enter runs it
         if marked and not self._fits(code):
             code = self._loading(code)
-        await self._hands.paste(code, enter=True)
-        return code.split("\n")
+        return Submission(lines=code.split("\n"))
 
-    async def _repeat(self, code: str) -> list[str]:
-        """Press what a person would, Enter by Enter: in a paste they would be text."""
-        await self._hands.press(code.replace("\n", "\r").encode() + b"\r")
-        return code.rstrip("\n").split("\n")
+    async def type(self, submission: Submission) -> None:
+        """Type it."""
+        if submission.pressed is not None:
+            await self._input.press(submission.pressed, kind=InputKind.CELL)
+        else:
+            code = "\n".join(submission.lines)
+            await self._input.paste(code, enter=True, kind=InputKind.CELL)
 
     def _fits(self, code: str) -> bool:
-        if self._dialect.pastes and self._hands.bracketed:
+        if self._dialect.pastes and self._input.bracketed:
             return True
         return self._dialect.load is None or self._dialect.is_simple(code)
 
@@ -43,3 +59,9 @@ class Typist:
         text = self._dialect.text.format(code=code)
         atomic.replace(self._file, text.encode(), durable=False)
         return (self._dialect.load or "").format(path=self._file)
+
+
+def _pressed(code: str) -> Submission:
+    """Press what a person would, Enter by Enter: in a paste they would be text."""
+    data = code.replace("\n", "\r").encode() + b"\r"
+    return Submission(lines=code.rstrip("\n").split("\n"), pressed=data)

@@ -1,23 +1,18 @@
-"""Every way to type: text, pastes, keys and the mouse, encoded as the program wants them now."""
+"""Every way to give input: text, pastes, keys and the mouse, encoded as the program expects."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
-from typing import Literal, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Literal
 
 from agent_pty.core.chord import Chord
-from agent_pty.emulator import Emulator, Modifiers
+from agent_pty.emulator import Modifiers
 from agent_pty.errors import BadRequest
+from agent_pty.host import principal
+from agent_pty.host.principal import Principal
+from agent_pty.host.terminal.terminal import InputKind, Terminal
 from agent_pty.ops.context import Button, Direction
-
-
-class Input(Protocol):
-    """Write bytes to the terminal as one input; return the cursor before them."""
-
-    def __call__(self, data: bytes, *, typed: Sequence[str], entered: bool) -> Awaitable[int]:
-        """Give *data* to the program; *typed* is what of it will be echoed."""
-
 
 Wheel = Literal["wheel-up", "wheel-down", "wheel-left", "wheel-right"]
 _WHEELS: dict[Direction, Wheel] = {
@@ -31,50 +26,72 @@ _WHEELS: dict[Direction, Wheel] = {
 _BRACKETED_PASTE = 2004
 
 
-class Hands:
-    """The input side of one session; whoever types has the turn until they are done."""
+class Input:
+    """Encodes input for one terminal; whoever types holds its lock until everything is typed.
 
-    def __init__(self, emulator: Emulator, turn: asyncio.Lock, give: Input) -> None:
-        self._emulator = emulator
-        self._turn = turn
-        self._give = give
+    *by* is who types; by default whoever made the present request.
+    """
+
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._emulator = terminal.output.emulator
 
     @property
     def bracketed(self) -> bool:
-        """Whether the program wants to be told what is a paste."""
+        """Whether the program asked to be told what is a paste."""
         return self._emulator.mode(_BRACKETED_PASTE)
 
     async def type(self, text: str, *, enter: bool) -> int:
         """Type text; several lines are one paste, bracketed if the program asked for that."""
-        async with self._turn:
+        async with self._terminal.typing:
             data = text.encode()
             if b"\n" in data or b"\r" in data:
                 data = self._emulator.encode_paste(data)
-            return await self._give(data + b"\r" * enter, typed=text.splitlines(), entered=enter)
+            return await self._terminal.write(
+                data + b"\r" * enter,
+                kind=InputKind.TEXT,
+                by=principal.acting.get(),
+                typed=text.splitlines(),
+                entered=enter,
+            )
 
-    async def paste(self, text: str, *, enter: bool) -> tuple[int, bool]:
+    async def paste(
+        self, text: str, *, enter: bool, kind: InputKind = InputKind.PASTE
+    ) -> tuple[int, bool]:
         """Paste text; also say whether the program was told that it is a paste."""
-        async with self._turn:
-            data = self._emulator.encode_paste(text.encode()) + b"\r" * enter
-            cursor = await self._give(data, typed=text.splitlines(), entered=enter)
+        async with self._terminal.typing:
+            cursor = await self._terminal.write(
+                self._emulator.encode_paste(text.encode()) + b"\r" * enter,
+                kind=kind,
+                by=principal.acting.get(),
+                typed=text.splitlines(),
+                entered=enter,
+            )
             return cursor, self.bracketed
 
-    async def press(self, data: bytes) -> int:
+    async def press(self, data: bytes, *, kind: InputKind, by: Principal | None = None) -> int:
         """Write bytes as they are."""
-        async with self._turn:
-            return await self._press(data)
+        async with self._terminal.typing:
+            return await self._press(data, kind=kind, by=by)
 
-    async def keys(self, chords: Sequence[Chord], *, pause: float) -> int:
-        """Press keys; each is encoded when its turn comes, for the last may have changed a mode."""
+    async def keys(
+        self,
+        chords: Sequence[Chord],
+        *,
+        pause: float,
+        kind: InputKind = InputKind.KEYS,
+        by: Principal | None = None,
+    ) -> int:
+        """Press keys, each encoded when it is pressed: the one before may have changed a mode."""
         self._all_encoded(chords)
-        async with self._turn:
+        async with self._terminal.typing:
             if not pause:
                 known = self._all_encoded(chords)
-                return await self._press(b"".join(known[one] for one in chords))
-            cursor = await self._press(self._encoded(chords[0]))
+                return await self._press(b"".join(known[one] for one in chords), kind=kind, by=by)
+            cursor = await self._press(self._encoded(chords[0]), kind=kind, by=by)
             for one in chords[1:]:
                 await asyncio.sleep(pause)
-                await self._press(self._encoded(one))
+                await self._press(self._encoded(one), kind=kind, by=by)
             return cursor
 
     def _all_encoded(self, chords: Sequence[Chord]) -> dict[Chord, bytes]:
@@ -84,9 +101,15 @@ class Hands:
     def _encoded(self, one: Chord) -> bytes:
         return self._emulator.encode_key(one.key, mods=_mods(one.mods))
 
-    async def _press(self, data: bytes) -> int:
+    async def _press(self, data: bytes, *, kind: InputKind, by: Principal | None) -> int:
         shown = data.decode(errors="replace")
-        return await self._give(data, typed=shown.splitlines(), entered=b"\r" in data)
+        return await self._terminal.write(
+            data,
+            kind=kind,
+            by=by or principal.acting.get(),
+            typed=shown.splitlines(),
+            entered=b"\r" in data,
+        )
 
     async def click(
         self, *, row: int, col: int, button: Button, count: int, mods: frozenset[str]
@@ -119,8 +142,9 @@ class Hands:
     async def _mouse(self, data: bytes) -> int:
         if not data:
             raise BadRequest("the program does not listen to the mouse: no mouse mode is set")
-        async with self._turn:
-            return await self._give(data, typed=(), entered=False)
+        async with self._terminal.typing:
+            by = principal.acting.get()
+            return await self._terminal.write(data, kind=InputKind.MOUSE, by=by)
 
     def _check(self, row: int, col: int) -> None:
         rows, cols = self._emulator.rows, self._emulator.cols

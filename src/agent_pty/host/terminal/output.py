@@ -1,4 +1,4 @@
-"""The bytes of one terminal, understood: raw spool, emulator, transcript, in that order.
+"""What one terminal wrote, understood: raw spool, emulator, transcript, in that order.
 
 Rule of this file: a byte is in the spool before anything thinks about it, so a host that
 dies anywhere is replaced by one that reads the same bytes again and comes to the same
@@ -11,16 +11,15 @@ import itertools
 import time
 from dataclasses import dataclass
 
-import msgspec
-
-from agent_pty.core.mark import Mark, MarkScanner, pieces
+from agent_pty.core.mark import MarkScanner, PlacedMark, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
 from agent_pty.errors import Busy
+from agent_pty.host.terminal import checkpoint
+from agent_pty.host.terminal.checkpoint import Checkpoint
 from agent_pty.host.terminal.drain import Preview, drain
-from agent_pty.store import atomic
-from agent_pty.store.ring import AHEAD, SIZE, Ring, RingLost
-from agent_pty.store.textlog import Marks, TextLog
+from agent_pty.store.ring import AHEAD, SIZE, Ring
+from agent_pty.store.textlog import LogPositions, TextLog
 
 # PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
 _MOST_READS = 16
@@ -28,36 +27,11 @@ _LEAST_READS = 4
 # One batch keeps the neighbours waiting no longer than this, or the next one is smaller.
 _BATCH_SECONDS = 0.0025
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
-_VERSION = 2
 # Leave the alternate screen, scroll all rows, show the cursor, no mouse, plain keys and colours.
 _STRAIGHT = (
     b"\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"
     b"\x1b[?1l\x1b>\x1b[m"
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
-    """A mark of the shell integration, and where in the text it stood.
-
-    *line* is the unfinished line before it as it was then; what comes later may rewrite it.
-    """
-
-    mark: Mark
-    place: int
-    line: bytes
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
-    """Everything understood up to *raw*, so that the spool may forget what came before."""
-
-    version: int
-    raw: int
-    emulator: bytes
-    transcript: bytes
-    marks: Marks
-    scanner: tuple[bytes, int]
-    last_mark: Marked | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +44,8 @@ class Taken:
     replies: bytes = b""
 
 
-class Stream:
-    """One terminal's past and present."""
+class TerminalOutput:
+    """One terminal's past and present: `emulator`, `transcript`, `log` and the last mark."""
 
     def __init__(
         self,
@@ -86,8 +60,8 @@ class Stream:
         self.directory = directory
         self._ring = ring
         self._scanner = MarkScanner(nonce)
-        self._marked: list[Marked] = []
-        self.last_mark: Marked | None = None
+        self._marked: list[PlacedMark] = []
+        self.last_mark: PlacedMark | None = None
         self.marks_seen = 0
         self.emulator = emulator
         self.transcript = transcript
@@ -99,7 +73,9 @@ class Stream:
         self._cursors_moved = False
 
     @classmethod
-    def create(cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str) -> Stream:
+    def create(
+        cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
+    ) -> TerminalOutput:
         """Begin with an empty screen in an empty *directory*."""
         return cls(
             directory,
@@ -113,23 +89,23 @@ class Stream:
     @classmethod
     def recover(
         cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
-    ) -> tuple[Stream, bytes]:
+    ) -> tuple[TerminalOutput, bytes]:
         """Go on where a dead host stopped; also return the replies it still owed the program."""
         ring = Ring(f"{directory}/raw", create=False)
         ring.recover()
-        found = _read_checkpoint(directory)
+        found = checkpoint.load(directory)
         if found is None:
-            log = TextLog(directory, keep=keep, marks=Marks())
+            log = TextLog(directory, keep=keep, positions=LogPositions())
             screen, transcript = Emulator(rows=rows, cols=cols), Transcript(cols=cols)
         else:
-            log = TextLog(directory, keep=keep, marks=found.marks)
+            log = TextLog(directory, keep=keep, positions=found.positions)
             screen = Emulator.restore(found.emulator)
             transcript = Transcript.restore(found.transcript)
-        stream = cls(directory, ring, screen, transcript, log, nonce=nonce)
+        output = cls(directory, ring, screen, transcript, log, nonce=nonce)
         if found is not None:
-            stream._scanner.resume(found.scanner)
-            stream.last_mark = found.last_mark
-        return stream, stream._replay(found.raw if found else 0)
+            output._scanner.resume(found.scanner)
+            output.last_mark = found.last_mark
+        return output, output._replay(found.raw if found else 0)
 
     def _replay(self, start: int) -> bytes:
         # Older than the spool reaches only if a full disk kept us from making a checkpoint.
@@ -201,9 +177,23 @@ class Stream:
         elif took < _BATCH_SECONDS / 2:
             self._reads = min(_MOST_READS, self._reads * 2)
 
-    def acknowledge(self) -> None:
-        """Note that the replies to all that was taken are on their way."""
-        self._ring.acknowledge()
+    @property
+    def written(self) -> int:
+        """How many bytes the terminal has written."""
+        return self._ring.written
+
+    def acknowledge(self, place: int) -> None:
+        """Note that the replies to everything before byte *place* have been given."""
+        self._ring.acknowledge(place)
+
+    @property
+    def event_number(self) -> int:
+        """The number of the session's last event; it survives a host."""
+        return self._ring.event
+
+    def note_event(self, number: int) -> None:
+        """Remember the number of an event."""
+        self._ring.note(event=number)
 
     def _understand(self, data: bytes, *, shown: int = 0) -> bytes:
         """Take in *data*, whose first *shown* bytes the emulator has seen."""
@@ -218,7 +208,7 @@ class Stream:
                 self._follow_shown(line)
             if mark is not None:
                 before = self.transcript.pending
-                self.last_mark = Marked(mark=mark, place=self.log.committed, line=before)
+                self.last_mark = PlacedMark(mark=mark, place=self.log.committed, line=before)
                 self.marks_seen += 1
                 self._marked.append(self.last_mark)
                 if mark.kind == "D":
@@ -235,7 +225,7 @@ class Stream:
         self.checkpoint()
         return _STRAIGHT
 
-    def take_marks(self) -> list[Marked]:
+    def take_marks(self) -> list[PlacedMark]:
         """Return the marks that came since the last call, in order."""
         marked, self._marked = self._marked, []
         return marked
@@ -260,18 +250,15 @@ class Stream:
         self._checkpoint_raw = self._ring.written
         self._cursors_moved = False
         try:
-            saved = Checkpoint(
-                version=_VERSION,
+            understood = Checkpoint(
                 raw=self._ring.written,
                 emulator=self.emulator.snapshot(),
                 transcript=self.transcript.state(),
-                marks=self.log.marks(),
+                positions=self.log.positions(),
                 scanner=self._scanner.state,
                 last_mark=self.last_mark,
             )
-            atomic.replace(
-                _checkpoint_path(self.directory), msgspec.msgpack.encode(saved), durable=False
-            )
+            checkpoint.save(self.directory, understood)
         except (OSError, Busy):  # Busy: within an escape sequence of more than a megabyte
             return
 
@@ -287,20 +274,3 @@ def _chunks(start: int, borders: set[int], end: int) -> list[tuple[int, int]]:
     within = {border for border in borders if start < border < end}
     cuts = sorted({*range(start, end, AHEAD), end, *within})
     return [(begin, stop) for begin, stop in itertools.pairwise(cuts) if stop > begin]
-
-
-def _checkpoint_path(directory: str) -> str:
-    return f"{directory}/checkpoint"
-
-
-def _read_checkpoint(directory: str) -> Checkpoint | None:
-    try:
-        with open(_checkpoint_path(directory), "rb") as file:
-            saved = msgspec.msgpack.decode(file.read(), type=Checkpoint)
-    except FileNotFoundError:
-        return None
-    except msgspec.DecodeError as error:
-        raise RingLost(f"{directory}: damaged checkpoint: {error}") from error
-    if saved.version != _VERSION:
-        raise RingLost(f"{directory}: checkpoint version {saved.version}, not {_VERSION}")
-    return saved

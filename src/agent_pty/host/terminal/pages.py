@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import io
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_pty.core.condition import Search
-from agent_pty.host.terminal.output import Stream
-from agent_pty.ops.model import Gap
+from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.ops.model import Gap, Reading
 
 _LONGEST_CHARACTER = 4
 _CONTINUATION = 0x80
@@ -24,13 +26,15 @@ class Page:
     more: bool
 
 
-def page(stream: Stream, *, since: int | None, limit: int, whole_lines: bool = False) -> Page:
+def page(
+    output: TerminalOutput, *, since: int | None, limit: int, whole_lines: bool = False
+) -> Page:
     """Return up to *limit* bytes from a cursor on (None: from the oldest kept).
 
     With *whole_lines* a page that is not the last ends with a line, if it has one.
     """
     limit = max(limit, _LONGEST_CHARACTER)
-    log, pending = stream.log, stream.transcript.pending
+    log, pending = output.log, output.transcript.pending
     asked = log.first if since is None else min(log.place(since), log.committed + len(pending))
     excerpt = log.read(asked, limit)
     gap = None
@@ -46,27 +50,27 @@ def page(stream: Stream, *, since: int | None, limit: int, whole_lines: bool = F
     place = excerpt.place + len(data)
     more = place < end
     if place > log.committed:
-        stream.show()
+        output.show()
     return Page(
-        text=data.decode(errors="replace"), cursor=_cursor(stream, place), gap=gap, more=more
+        text=data.decode(errors="replace"), cursor=_cursor(output, place), gap=gap, more=more
     )
 
 
-def tail(stream: Stream, *, lines: int, limit: int) -> Page:
+def tail(output: TerminalOutput, *, lines: int, limit: int) -> Page:
     """Return the last *lines* lines, the unfinished one included; a gap says if not all fit."""
-    log = stream.log
-    end = log.committed + len(stream.transcript.pending)
+    log = output.log
+    end = log.committed + len(output.transcript.pending)
     start = max(log.first, end - limit)
     # A limit may fall within a character: begin with the next one.
     head = log.read(start, _LONGEST_CHARACTER).text if start < log.committed else b""
     start += next((n for n, byte in enumerate(head) if byte & 0xC0 != _CONTINUATION), 0)
-    text = page(stream, since=log.cursor(start), limit=limit).text
+    text = page(output, since=log.cursor(start), limit=limit).text
     found = _lines(text)
     gap = None
     if len(found) <= lines and start > log.first:
         gap = Gap(start=log.cursor(log.first), end=log.cursor(start))
     kept = found[-lines:] if lines else []
-    return Page(text="".join(kept), cursor=_cursor(stream, end), gap=gap, more=False)
+    return Page(text="".join(kept), cursor=_cursor(output, end), gap=gap, more=False)
 
 
 def matching(found: Page, search: Search) -> Page:
@@ -81,10 +85,10 @@ def _lines(text: str) -> list[str]:
     return list(io.StringIO(text, newline="\n"))
 
 
-def _cursor(stream: Stream, place: int) -> int:
+def _cursor(output: TerminalOutput, place: int) -> int:
     # Beyond the committed text the shift is that of the unfinished line.
-    beyond = max(0, place - stream.log.committed)
-    return stream.log.cursor(place - beyond) + beyond
+    beyond = max(0, place - output.log.committed)
+    return output.log.cursor(place - beyond) + beyond
 
 
 def whole_characters(data: bytes) -> bytes:
@@ -93,3 +97,36 @@ def whole_characters(data: bytes) -> bytes:
     decoder.decode(data)
     half = len(decoder.getstate()[0])
     return data[: len(data) - half]
+
+
+class TranscriptReader:
+    """The transcript of one terminal, page by page; *compiled* turns a pattern into a search."""
+
+    def __init__(self, terminal: Terminal, compiled: Callable[[str], Search]) -> None:
+        self._terminal = terminal
+        self._compiled = compiled
+
+    def read(
+        self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
+    ) -> Reading:
+        """Return one page, and how the program is."""
+        output = self._terminal.output
+        if tail is not None and since is None:
+            found = _tail(output, lines=tail, limit=max_bytes)
+        else:
+            found = page(output, since=since, limit=max_bytes, whole_lines=grep is not None)
+        if grep is not None:
+            found = matching(found, self._compiled(grep))
+        ending = self._terminal.ending
+        return Reading(
+            text=found.text,
+            cursor=found.cursor,
+            gap=found.gap,
+            more=found.more,
+            state=self._terminal.state,
+            exit_code=ending.code,
+            signal=ending.signal,
+        )
+
+
+_tail = tail  # the parameter of `read` has the same name, by contract

@@ -1,8 +1,8 @@
-"""What the terminal answers to programs that ask it: who it is, where the cursor stands.
+"""The terminal's replies to a program that queries it: what it is, where the cursor stands.
 
-Rule of the file: an answer that comes when the asking command has ended would be taken by the
-shell for something typed. So while a cell runs an answer waits a moment, and the end of the
-command takes it back.
+Rule of this file: a reply that arrives after the querying command has ended would be taken by
+the shell for typed text. So while a cell runs, a reply waits a moment, and the end of the
+command cancels it.
 """
 
 from __future__ import annotations
@@ -11,42 +11,71 @@ import asyncio
 import contextlib
 
 from agent_pty.errors import SessionEnded
-from agent_pty.host.terminal.writer import Writer
+from agent_pty.host.events import Batch, CellChanged, Event, Signal
+from agent_pty.host.principal import SYSTEM
+from agent_pty.host.terminal.terminal import InputKind, Terminal
 
-# Longer than a shell takes to come back from a command that only asked; no program notices.
+# Longer than a shell needs to return from a command that only sent a query; no program notices.
 _MOMENT = 0.005
+_CELL_RUNS_ON = ("waiting", "timeout")
 
 
 class Replies:
-    """Gives answers to the program, at once or after a moment."""
+    """A listener that gives replies to the program, at once or after a moment."""
 
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
         self._held = bytearray()
         self._timer: asyncio.TimerHandle | None = None
+        self._cell_runs = False
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def notice(self, event: Event | Signal) -> None:
+        """Take replies from output; learn from cells whether a command runs."""
+        if isinstance(event, Batch):
+            if any(placed.mark.kind == "D" for placed in event.marks):
+                self._drop()
+            self.give(event.replies, hold=self._cell_runs)
+        elif isinstance(event, CellChanged) and event.status not in _CELL_RUNS_ON:
+            self._cell_runs = event.status == "fired"
 
     def give(self, data: bytes, *, hold: bool) -> None:
-        """Answer; with *hold*, only if the command does not end in the next moment."""
+        """Reply at once; with *hold*, only if the command does not end in the next moment."""
         self._held += data
-        if not hold:
-            self._write()
-        elif self._timer is None and self._held:
-            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._write)
+        if self._held and not hold:
+            self._send()
+        elif not self._sending:
+            output = self._terminal.output
+            output.acknowledge(output.written)
+        if self._held and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._send)
 
-    def drop(self) -> None:
-        """The command has ended: nobody waits for the answers."""
+    def _drop(self) -> None:
+        """The command has ended: nobody waits for its replies."""
         self._held.clear()
-        self.close()
+        self._stop_timer()
 
-    def _write(self) -> None:
-        self.close()
+    def _send(self) -> None:
+        self._stop_timer()
         held, self._held = bytes(self._held), bytearray()
-        if held:
-            with contextlib.suppress(SessionEnded):
-                self._writer.answer(held)
+        task = asyncio.get_running_loop().create_task(self._write(held))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
 
-    def close(self) -> None:
-        """Give no more."""
+    async def _write(self, data: bytes) -> None:
+        output = self._terminal.output
+        place = output.written
+        with contextlib.suppress(SessionEnded):
+            await self._terminal.write(data, kind=InputKind.REPLY, by=SYSTEM)
+        output.acknowledge(place)
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def close(self) -> None:
+        """Give no more replies."""
+        self._drop()
+        for task in self._sending:
+            task.cancel()

@@ -1,4 +1,4 @@
-"""Every way to look at a screen: the contract's object, what changed, where text is, pictures."""
+"""Every form of a screen: the contract's object, what changed, where text is, pictures."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from agent_pty.core.deception import suspicions
 from agent_pty.core.find import Place, find
 from agent_pty.emulator import Cursor, Emulator, Run
 from agent_pty.host.terminal.notices import Notices
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.context import Form
 from agent_pty.ops.model import (
     ChangedRow,
@@ -46,28 +47,31 @@ _KINDS: dict[Form, Literal["plain", "vt", "html"]] = {
 }
 
 
-class Eyes:
-    """The looking side of one session."""
+class ScreenReader:
+    """The screen of one terminal, for everybody who asks what it shows."""
 
-    def __init__(self, emulator: Emulator, notices: Notices) -> None:
-        self._emulator = emulator
+    def __init__(self, terminal: Terminal, notices: Notices) -> None:
+        self._terminal = terminal
+        self._emulator = terminal.output.emulator
         self._notices = notices
         self._given: OrderedDict[str, list[str]] = OrderedDict()
         self._seen: Screen | None = None
         self._seen_version = -1
 
-    def look(self, *, version: int, state: State, active: table.Entry | None) -> Screen:
+    def read(self) -> Screen:
         """Return the screen with everything that is known of it.
 
-        As long as *version* stays, nothing was drawn: most agents look more often than
-        programs write, and a look at the same screen costs nothing.
+        As long as nothing was drawn, the last answer is given again: most agents look more
+        often than programs write.
         """
+        version, state = self._terminal.output.version, self._terminal.state
         if version != self._seen_version or self._seen is None:
-            self._seen, self._seen_version = self._look(state), version
+            self._seen, self._seen_version = self._render(state), version
+        active = self._terminal.foreground_process()
         meaning = msgspec.structs.replace(self._seen.semantic, active_process=_described(active))
         return msgspec.structs.replace(self._seen, semantic=meaning, state=state)
 
-    def _look(self, state: State) -> Screen:
+    def _render(self, state: State) -> Screen:
         emulator, text = self._emulator, self._emulator.text()
         styled = emulator.styled() if _styles_matter(emulator) else []
         return Screen(
@@ -95,27 +99,27 @@ class Eyes:
         )
 
     def _remember(self, lines: list[str]) -> str:
-        mark = _hash(lines)
-        self._given[mark] = lines
-        self._given.move_to_end(mark)
+        digest = _hash(lines)
+        self._given[digest] = lines
+        self._given.move_to_end(digest)
         while len(self._given) > _REMEMBERED:
             self._given.popitem(last=False)
-        return mark
+        return digest
 
     def changes(self, since: str) -> Changes:
         """Return the rows that differ from the screen with hash *since*."""
         before, now = self._given.get(since), self._emulator.lines()
-        mark = self._remember(now)
+        digest = self._remember(now)
         rows = [
             ChangedRow(row=row, text=line)
             for row, line in enumerate(now)
             if before is None or row >= len(before) or before[row] != line
         ]
         return Changes(
-            hash=mark,
-            unchanged=mark == since,
-            full=before is None and mark != since,
-            rows=[] if mark == since else rows,
+            hash=digest,
+            unchanged=digest == since,
+            full=before is None and digest != since,
+            rows=[] if digest == since else rows,
             cursor=_cursor(self._emulator.cursor),
         )
 

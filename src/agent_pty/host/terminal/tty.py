@@ -41,6 +41,14 @@ def restore(master: int, saved: Modes) -> None:
         termios.tcsetattr(master, termios.TCSANOW, saved)
 
 
+def local_modes(master: int) -> int:
+    """Return the local modes; 0 if the terminal is gone."""
+    try:
+        return int(termios.tcgetattr(master)[3])
+    except termios.error:
+        return 0
+
+
 def echoes(master: int) -> bool:
     """Whether typed text will show.
 

@@ -7,23 +7,18 @@ import os
 
 from agent_pty.errors import Busy, SessionEnded
 
-# A program that reads nothing for this long gets the rest of an input never.
+# If a program reads nothing for this long, the rest of the input is dropped.
 PATIENCE = 10.0
 
 
 class Writer:
-    """The one place from which bytes go into a terminal."""
+    """Writes for a `Terminal`; *lock* is held by whoever types, so that two inputs never mix."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self._ended = False
         self._room: asyncio.Future[None] | None = None
-
-    @property
-    def turn(self) -> asyncio.Lock:
-        """Held by who types; two inputs never mix."""
-        return self._turn
 
     def begin(self, data: bytes) -> bytes:
         """Write what there is room for, at once; return the rest, for `finish`."""
@@ -46,8 +41,8 @@ class Writer:
                 total=total,
             ) from error
 
-    def answer(self, data: bytes) -> None:
-        """Write a terminal's reply if there is room; a program that does not read gets none."""
+    def write_if_room(self, data: bytes) -> None:
+        """Write what there is room for; a program that does not read gets no reply."""
         if not self._ended:
             self._write(data)
 

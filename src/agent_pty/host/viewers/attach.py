@@ -1,4 +1,4 @@
-"""A person at the terminal: what they see of a session, made safe for their own terminal."""
+"""People attached to a session: what they see of it, made safe for their own terminals."""
 
 from __future__ import annotations
 
@@ -7,70 +7,88 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from agent_pty.core.safe import QUIET, Allowed, SafeOutput
-from agent_pty.emulator import Emulator
-from agent_pty.host.viewers.buffer import Tap
+from agent_pty.host import principal
+from agent_pty.host.events import Attached, Batch, Detached, Event, Exited, Lost, Signal
+from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.host.viewers.buffer import Buffer
 
-# More than this between two looks nobody reads: show the present screen instead.
+# If more than this is written between two reads, nobody could follow it: repaint instead.
 _LIMIT = 128 * 1024
 _CLEAR = b"\x1b[H\x1b[2J"
 _ENTER_ALTERNATE = b"\x1b[?1049h"
-# Repaints for one person, and for all who look at one session, each second.
-_FRAMES_EACH = 20
-_FRAMES_ALL = 200
+# Repaints each second: for one viewer, and for all viewers of one session together.
+_REPAINTS_EACH = 20
+_REPAINTS_ALL = 200
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Attachment:
-    """One person's view; what is for them waits in their tap."""
+class Viewer:
+    """One person; what is for them waits in their buffer."""
 
     allowed: Allowed
     raw: bool
-    tap: Tap = field(default_factory=lambda: Tap(limit=_LIMIT))
+    buffer: Buffer = field(default_factory=lambda: Buffer(limit=_LIMIT))
 
 
-class Gallery:
-    """All who are attached to one session. What is the same for several is made once."""
+class Viewers:
+    """A listener: everybody who is attached. What is the same for several is made once."""
 
-    def __init__(self, emulator: Emulator) -> None:
-        self._emulator = emulator
-        self._attached: set[Attachment] = set()
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+        self._emulator = terminal.output.emulator
+        self._viewers: set[Viewer] = set()
         self._filters: dict[Allowed, SafeOutput] = {}
 
     def __len__(self) -> int:
-        return len(self._attached)
+        return len(self._viewers)
 
-    def offer(self, data: bytes) -> None:
-        """Give everybody what the program wrote, except who has fallen behind anyway."""
+    def notice(self, event: Event | Signal) -> None:
+        """Show output; let everybody go when the session ends."""
+        if isinstance(event, Batch):
+            self._offer(event.data)
+        elif isinstance(event, Exited | Lost):
+            self.close()
+
+    def _offer(self, data: bytes) -> None:
+        """Give everybody what the program wrote, except a viewer that has fallen behind."""
         safe: dict[Allowed, bytes] = {}
-        for one in self._attached:
-            if one.tap.lagged:
+        for viewer in self._viewers:
+            if viewer.buffer.overflowed:
                 continue
-            if not one.raw and one.allowed not in safe:
-                known = self._filters.setdefault(one.allowed, SafeOutput(one.allowed))
-                safe[one.allowed] = known.feed(data)
-            one.tap.offer(data if one.raw else safe[one.allowed])
+            if not viewer.raw and viewer.allowed not in safe:
+                known = self._filters.setdefault(viewer.allowed, SafeOutput(viewer.allowed))
+                safe[viewer.allowed] = known.feed(data)
+            viewer.buffer.offer(data if viewer.raw else safe[viewer.allowed])
         # A filter that missed a batch has lost its place.
         self._filters = {flags: self._filters[flags] for flags in safe}
 
-    async def attach(self, one: Attachment, *, history: int) -> AsyncGenerator[bytes]:
-        """Yield the past, at most *history* bytes of it, then the present as it comes."""
-        self._attached.add(one)
+    async def attach(
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+    ) -> AsyncGenerator[bytes]:
+        """Yield the past, at most *history* bytes of it, then the present until the end."""
+        viewer = Viewer(allowed=allowed, raw=raw)
+        if not self._terminal.running:
+            viewer.buffer.end()
+        self._viewers.add(viewer)
+        log, output, by = self._terminal.events, self._terminal.output, principal.acting.get()
+        log.publish(Attached(cursor=output.cursor, by=by, read_only=read_only, attached=len(self)))
         try:
             if history:
                 yield self._past(history)
-            while not (piece := await one.tap.take()).end:
-                if not piece.lagged:
+            while not (piece := await viewer.buffer.take()).end:
+                if not piece.overflowed:
                     yield piece.data
                     continue
                 yield self._repaint()
-                await asyncio.sleep(max(1 / _FRAMES_EACH, len(self) / _FRAMES_ALL))
+                await asyncio.sleep(max(1 / _REPAINTS_EACH, len(self) / _REPAINTS_ALL))
         finally:
-            self._attached.discard(one)
+            self._viewers.discard(viewer)
+            log.publish(Detached(cursor=output.cursor, by=by, attached=len(self)))
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Let everybody go."""
-        for one in self._attached:
-            one.tap.end()
+        for viewer in self._viewers:
+            viewer.buffer.end()
 
     def _past(self, history: int) -> bytes:
         """Let the past scroll by, then paint the screen: both terminals then show the same."""

@@ -1,7 +1,7 @@
-"""A bounded view on a stream for one reader, who may be slow or stopped.
+"""A bounded buffer for one viewer, which may be slow or stopped.
 
-The writer never waits. A reader who falls behind by more than the bound loses what is in
-between and is told so; it then asks for the present state instead of the past.
+The writer never waits. A viewer that falls behind by more than the bound loses what is in
+between. It is told so, and then gets the present screen instead of the past.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """What there is to read: bytes, or *lagged* instead of them, or the *end*."""
+    """What there is to read: bytes, or *overflowed* instead of them, or the *end*."""
 
     data: bytes = b""
-    lagged: bool = False
+    overflowed: bool = False
     end: bool = False
 
 
-class Tap:
-    """One reader's buffer."""
+class Buffer:
+    """What waits for one viewer."""
 
     def __init__(self, *, limit: int) -> None:
         self._limit = limit
         self._buffer = bytearray()
-        self._lagged = False
+        self._overflowed = False
         self._ended = False
         self._news = asyncio.Event()
 
     @property
-    def lagged(self) -> bool:
-        """Whether the reader has lost something and was not told yet."""
-        return self._lagged
+    def overflowed(self) -> bool:
+        """Whether the viewer has lost something and does not know it yet."""
+        return self._overflowed
 
     def offer(self, data: bytes) -> None:
-        """Add bytes; too many at once mean that the reader has lagged."""
-        if self._lagged or not data:
+        """Add bytes; if they do not fit, everything in the buffer is dropped."""
+        if self._overflowed or not data:
             return
         if len(self._buffer) + len(data) > self._limit:
             self._buffer.clear()
-            self._lagged = True
+            self._overflowed = True
         else:
             self._buffer += data
         self._news.set()
@@ -53,10 +53,10 @@ class Tap:
     async def take(self) -> Piece:
         """Return what has come since the last call; wait if nothing has."""
         await self._news.wait()
-        if self._lagged:
-            self._lagged = False
+        if self._overflowed:
+            self._overflowed = False
             self._rest()
-            return Piece(lagged=True)
+            return Piece(overflowed=True)
         if self._buffer:
             data = bytes(self._buffer)
             self._buffer.clear()

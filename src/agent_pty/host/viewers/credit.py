@@ -9,7 +9,7 @@ from collections.abc import Callable
 CREDIT = 64 * 1024
 
 
-class Outlet:
+class CreditedWriter:
     """Writes through *send*, within the credit that the reader grants."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 from agent_pty.core.echo import fresh_lines, without_echo
 from agent_pty.core.prompt import looks_like_prompt
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host.terminal.output import TerminalOutput
 
-# Text since the input is searched whole while it is short; later only what is new, with
-# this much before it, so that a pattern over a few lines is still seen.
+# Text since the input is searched whole while it is short. Later only what is new is searched,
+# with this much before it, so that a pattern over a few lines is still seen.
 WHOLE = 64 * 1024
 OVERLAP = 16 * 1024
 STEP = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class InputPoint:
     """The last input: where the text was, what was typed, what the screen showed."""
 
     place: int
@@ -27,12 +27,25 @@ class Mark:
     screen: Sequence[str] = ()
 
 
-class Sight:
-    """One look at a stream: text from *start* to *end* (None: to now) of one mark's past."""
+def point_now(output: TerminalOutput, *, typed: Sequence[str], entered: bool) -> InputPoint:
+    """Return the point of an input that is given now."""
+    return InputPoint(
+        place=output.log.committed + len(output.transcript.pending),
+        typed=typed,
+        entered=entered,
+        marks_seen=output.marks_seen,
+        screen=output.emulator.text().split("\n"),
+    )
 
-    def __init__(self, stream: Stream, mark: Mark, *, start: int, end: int | None = None) -> None:
-        self._stream = stream
-        self._mark = mark
+
+class TextView:
+    """Text from *start* to *end* (None: to now), as a wait since one input sees it."""
+
+    def __init__(
+        self, output: TerminalOutput, point: InputPoint, *, start: int, end: int | None = None
+    ) -> None:
+        self._output = output
+        self._point = point
         self._start = start
         self._end = end
         self._text: str | None = None
@@ -42,46 +55,46 @@ class Sight:
         """Text of this stretch, without the echo if the echo can be in it."""
         if self._text is None:
             text = self._raw()
-            whole = self._start <= self._mark.place
-            self._text = without_echo(text, self._mark.typed) if whole else text
+            whole = self._start <= self._point.place
+            self._text = without_echo(text, self._point.typed) if whole else text
         return self._text
 
     def _raw(self) -> str:
-        log = self._stream.log
+        log = self._output.log
         stop = log.committed if self._end is None else self._end
         data = log.read(self._start, max(0, stop - self._start)).text
         if self._end is None:
-            # The mark may lie within the unfinished line: what stood before it is not new.
-            data += self._stream.transcript.pending[max(0, self._start - log.committed) :]
+            # The input may lie within the unfinished line: what stood before it is not new.
+            data += self._output.transcript.pending[max(0, self._start - log.committed) :]
         return data.decode(errors="replace")
 
     @property
     def screen(self) -> str:
-        """Lines of the screen that were not there at the mark, without the echo."""
-        now = self._stream.emulator.text().split("\n")
-        return without_echo("\n".join(fresh_lines(self._mark.screen, now)), self._mark.typed)
+        """Lines of the screen that were not there at the input, without the echo."""
+        now = self._output.emulator.text().split("\n")
+        return without_echo("\n".join(fresh_lines(self._point.screen, now)), self._point.typed)
 
     @property
     def at_prompt(self) -> bool:
         """Whether the unfinished line is a prompt that came after the input."""
-        stream = self._stream
-        if stream.transcript.alternate:
+        output = self._output
+        if output.transcript.alternate:
             return False
-        last = stream.last_mark
-        if last is not None and stream.marks_seen > self._mark.marks_seen:
+        last = output.last_mark
+        if last is not None and output.marks_seen > self._point.marks_seen:
             return last.mark.kind == "B"
-        if self._mark.entered and stream.log.committed <= self._mark.place:
+        if self._point.entered and output.log.committed <= self._point.place:
             return False
-        return looks_like_prompt(stream.transcript.pending.decode(errors="replace"))
+        return looks_like_prompt(output.transcript.pending.decode(errors="replace"))
 
 
-def window(stream: Stream, mark: Mark, seen: int) -> int:
+def window(output: TerminalOutput, point: InputPoint, seen: int) -> int:
     """Return where to search from, when everything before *seen* was searched already."""
-    end = stream.log.committed
-    if end - mark.place <= WHOLE:
-        return mark.place
-    start = max(mark.place, seen - OVERLAP)
-    before = stream.log.read(start, min(OVERLAP, end - start))
+    end = output.log.committed
+    if end - point.place <= WHOLE:
+        return point.place
+    start = max(point.place, seen - OVERLAP)
+    before = output.log.read(start, min(OVERLAP, end - start))
     # Whole lines: half of one could be mistaken for something else.
     newline = before.text.find(b"\n")
     return before.place + newline + 1 if newline >= 0 else before.place

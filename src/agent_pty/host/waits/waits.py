@@ -8,22 +8,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from agent_pty.core.condition import (
+    CellOutcome,
     Ended,
     Event,
-    Look,
     Machine,
-    News,
     Output,
+    ScreenDrawn,
     Start,
     Tick,
     machine,
 )
-from agent_pty.host.terminal.output import Stream
+from agent_pty.host import events
+from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.waits.pattern import compiled
-from agent_pty.host.waits.view import OVERLAP, STEP, Mark, Sight, window
+from agent_pty.host.waits.view import OVERLAP, STEP, InputPoint, TextView, point_now, window
 
-# Something was drawn: look once for a whole burst, not once per batch.
-_LOOK_AFTER = 0.005
+# After something was drawn, search the screen once for a whole burst, not once per batch.
+_SEARCH_AFTER = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,44 +42,72 @@ class ProgramEnded(Exception):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Waiter:
-    mark: Mark
+    point: InputPoint
     machines: list[tuple[str, bool, Machine]]
     answer: asyncio.Future[Met]
     seen: int
     drawn: int
-    looks: bool
+    screen_only: bool
     timer: asyncio.TimerHandle | None = field(default=None)
 
 
 class Waits:
-    """All that is waited for in one session; *news* tells of its cells."""
+    """A listener: everything that is waited for; *outcome* says how a cell ended."""
 
-    def __init__(self, stream: Stream, news: News) -> None:
-        self._stream = stream
-        self._news = news
+    def __init__(self, output: TerminalOutput, outcome: CellOutcome) -> None:
+        self._output = output
+        self._outcome = outcome
+        self._last_input = InputPoint(place=output.log.place(output.input_cursor))
         self._waiters: set[_Waiter] = set()
-        self._look: asyncio.TimerHandle | None = None
+        self._search: asyncio.TimerHandle | None = None
+
+    @property
+    def last_input(self) -> InputPoint:
+        """What a wait looks back to if nobody says otherwise."""
+        return self._last_input
+
+    def notice(self, event: events.Event | events.Signal) -> None:
+        """Test what this event may have changed."""
+        match event:
+            case events.Batch():
+                self._wrote()
+            case events.Typed(echo=echo, entered=entered):
+                self._moved(point_now(self._output, typed=echo, entered=entered))
+            case events.CellChanged():
+                self._tell(lambda waiter: Tick(at=time.monotonic(), view=self._view(waiter)))
+            case events.Exited() | events.Lost():
+                self.close()
 
     async def wait(
-        self, *, until: Sequence[str], fail_on: Sequence[str], mark: Mark, since: float, ended: bool
+        self,
+        *,
+        until: Sequence[str],
+        fail_on: Sequence[str],
+        point: InputPoint,
+        since: float,
+        ended: bool,
     ) -> Met:
         """Return when a condition is met; the caller bounds the time. Cancelling leaves nothing."""
         conditions = [*((text, True) for text in fail_on), *((text, False) for text in until)]
         waiter = _Waiter(
-            mark=mark,
+            point=point,
             machines=[
-                (text, failing, machine(text, compiled=compiled, news=self._news, since=since))
+                (
+                    text,
+                    failing,
+                    machine(text, compiled=compiled, outcome=self._outcome, since=since),
+                )
                 for text, failing in conditions
             ],
             answer=asyncio.get_running_loop().create_future(),
-            seen=mark.place,
-            drawn=self._stream.transcript.drawn,
-            looks=any(text.startswith("screen:") for text, _ in conditions),
+            seen=point.place,
+            drawn=self._output.transcript.drawn,
+            screen_only=any(text.startswith("screen:") for text, _ in conditions),
         )
         await self._catch_up(waiter)
         self._begin(waiter)
         if ended and not waiter.answer.done():
-            self._feed(waiter, Ended(at=time.monotonic(), view=self._sight(waiter)))
+            self._feed(waiter, Ended(at=time.monotonic(), view=self._view(waiter)))
             self._give_up(waiter)
         if waiter.answer.done():
             return waiter.answer.result()
@@ -90,67 +119,65 @@ class Waits:
             self._drop(waiter)
 
     async def _catch_up(self, waiter: _Waiter) -> None:
-        """Search what came before the call, in steps, so that others get their turn."""
-        while not waiter.answer.done() and self._stream.log.committed - waiter.seen > STEP:
-            start = max(waiter.mark.place, waiter.seen - OVERLAP)
+        """Search what came before the call, in steps, so that others are served in between."""
+        while not waiter.answer.done() and self._output.log.committed - waiter.seen > STEP:
+            start = max(waiter.point.place, waiter.seen - OVERLAP)
             end = waiter.seen + STEP
-            sight = Sight(self._stream, waiter.mark, start=start, end=end)
-            self._feed(waiter, Start(at=time.monotonic(), view=sight))
+            view = TextView(self._output, waiter.point, start=start, end=end)
+            self._feed(waiter, Start(at=time.monotonic(), view=view))
             waiter.seen = end
             await asyncio.sleep(0)
 
     def _begin(self, waiter: _Waiter) -> None:
-        now, sight = time.monotonic(), self._sight(waiter)
-        self._feed(waiter, Start(at=now, view=sight))
-        self._feed(waiter, Look(at=now, view=sight))
-        waiter.seen = self._stream.log.committed
+        now, view = time.monotonic(), self._view(waiter)
+        self._feed(waiter, Start(at=now, view=view))
+        self._feed(waiter, ScreenDrawn(at=now, view=view))
+        waiter.seen = self._output.log.committed
 
-    def output(self) -> None:
+    def _wrote(self) -> None:
         """Tell every waiter that the program wrote something."""
         if not self._waiters:
             return
         now = time.monotonic()
-        sights: dict[tuple[int, int], Sight] = {}
+        views: dict[tuple[int, int], TextView] = {}
         for waiter in list(self._waiters):
-            start = window(self._stream, waiter.mark, waiter.seen)
-            sight = sights.setdefault(
-                (id(waiter.mark), start), Sight(self._stream, waiter.mark, start=start)
+            start = window(self._output, waiter.point, waiter.seen)
+            view = views.setdefault(
+                (id(waiter.point), start), TextView(self._output, waiter.point, start=start)
             )
-            self._feed(waiter, Output(at=now, view=sight))
-            waiter.seen = self._stream.log.committed
+            self._feed(waiter, Output(at=now, view=view))
+            waiter.seen = self._output.log.committed
             self._arm(waiter)
-        if self._look is None and self._drawn():
-            self._look = asyncio.get_running_loop().call_later(_LOOK_AFTER, self._look_now)
+        if self._search is None and self._drawn():
+            loop = asyncio.get_running_loop()
+            self._search = loop.call_later(_SEARCH_AFTER, self._search_screen)
 
-    def moved(self, mark: Mark) -> None:
-        """Go on from a new input: what came before it was searched, its echo is no answer."""
-        self._look_if_due()
+    def _moved(self, point: InputPoint) -> None:
+        """Continue from a new input: what came before was searched, its echo is no answer."""
+        self._search_if_due()
+        self._last_input = point
         for waiter in self._waiters:
-            waiter.mark = mark
+            waiter.point = point
 
     def _drawn(self) -> bool:
-        transcript = self._stream.transcript
+        transcript = self._output.transcript
         return transcript.alternate or any(
-            waiter.looks or waiter.drawn != transcript.drawn for waiter in self._waiters
+            waiter.screen_only or waiter.drawn != transcript.drawn for waiter in self._waiters
         )
 
-    def _look_if_due(self) -> None:
-        if self._look is not None:
-            self._look.cancel()
-            self._look_now()
+    def _search_if_due(self) -> None:
+        if self._search is not None:
+            self._search.cancel()
+            self._search_screen()
 
-    def _look_now(self) -> None:
-        self._look = None
-        self._tell(lambda waiter: Look(at=time.monotonic(), view=self._sight(waiter)))
+    def _search_screen(self) -> None:
+        self._search = None
+        self._tell(lambda waiter: ScreenDrawn(at=time.monotonic(), view=self._view(waiter)))
 
-    def stir(self) -> None:
-        """Something became of a cell, perhaps without any output."""
-        self._tell(lambda waiter: Tick(at=time.monotonic(), view=self._sight(waiter)))
-
-    def ended(self) -> None:
-        """Tell every waiter that the program is gone, after a look at what it drew last."""
-        self._look_if_due()
-        self._tell(lambda waiter: Ended(at=time.monotonic(), view=self._sight(waiter)))
+    def close(self) -> None:
+        """Tell every waiter that the program is gone, after a last search of the screen."""
+        self._search_if_due()
+        self._tell(lambda waiter: Ended(at=time.monotonic(), view=self._view(waiter)))
         for waiter in list(self._waiters):
             self._give_up(waiter)
 
@@ -160,12 +187,12 @@ class Waits:
 
     def _tick(self, waiter: _Waiter) -> None:
         waiter.timer = None
-        self._feed(waiter, Tick(at=time.monotonic(), view=self._sight(waiter)))
+        self._feed(waiter, Tick(at=time.monotonic(), view=self._view(waiter)))
         self._arm(waiter)
 
-    def _sight(self, waiter: _Waiter) -> Sight:
-        start = window(self._stream, waiter.mark, waiter.seen)
-        return Sight(self._stream, waiter.mark, start=start)
+    def _view(self, waiter: _Waiter) -> TextView:
+        start = window(self._output, waiter.point, waiter.seen)
+        return TextView(self._output, waiter.point, start=start)
 
     def _feed(self, waiter: _Waiter, event: Event) -> None:
         if waiter.answer.done():

@@ -49,10 +49,10 @@ class Talk:
         """Return the next thing of this kind that the keeper says unasked."""
         return self._next(lambda message: message.body.get("event") == kind)
 
-    def spawn(self, session: str, *argv: str, **fields: Any) -> dict[str, Any]:
+    def spawn(self, instance: str, *argv: str, **fields: Any) -> dict[str, Any]:
         """Start a program."""
         program = {"argv": argv, "cwd": "/", "env": {}, "rows": 24, "cols": 80}
-        return self.ask(do="spawn", session=session, **{**program, **fields})
+        return self.ask(do="spawn", instance=instance, **{**program, **fields})
 
     def _next(self, wanted: Callable[[Message], bool]) -> Message:
         while True:

@@ -10,8 +10,8 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from k import K
-from user import eventually
+from support.agent import eventually
+from support.k import K
 
 # It says "up" once it is what has to be stopped: a word of the shell would come too early.
 SLEEPER = "bash -c 'echo up; exec sleep 1000'"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from user import Agent, eventually
+from support.agent import Agent, eventually
 
 SHELLS = ("bash", "zsh", "fish", "dash")
 _SECONDS = 60

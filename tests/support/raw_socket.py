@@ -7,7 +7,7 @@ import json
 import socket
 from typing import Any, Self
 
-from user import Agent
+from support.agent import Agent
 
 _SECONDS = 30.0
 

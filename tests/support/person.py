@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from agent_pty.emulator import Emulator
-from user import Agent
+from support.agent import Agent
 
 _SECONDS = 60.0
 _CHUNK = 1 << 16

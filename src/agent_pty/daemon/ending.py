@@ -1,0 +1,114 @@
+"""How a session ends: its process tree is killed, and everything of it is freed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Sequence
+
+from agent_pty.core.layout import Layout
+from agent_pty.daemon.keeper_client import KeeperClient
+from agent_pty.daemon.pool import Pool
+from agent_pty.daemon.record import Record
+from agent_pty.daemon.registry import Registry
+from agent_pty.errors import AgentPtyError, HostLost, UnknownSession
+from agent_pty.host.message import CountMembers, Forget, Kill
+from agent_pty.keeper.message import Release
+from agent_pty.ops.model import Killed, Process, State
+from agent_pty.process import tree
+
+_EXITED_KEPT = 25
+
+
+class Ender:
+    """Kills sessions, and forgets the oldest of those that have exited."""
+
+    def __init__(
+        self, layout: Layout, keeper: KeeperClient, pool: Pool, registry: Registry
+    ) -> None:
+        self._layout = layout
+        self._keeper = keeper
+        self._pool = pool
+        self._registry = registry
+        self._evictions: dict[str, asyncio.Task[None]] = {}
+
+    async def kill(self, name: str) -> Killed:
+        """End a session with its whole tree and forget it; a second kill is no error."""
+        if self._registry.was_killed(name):
+            return Killed(ended=[], survivors=[], exit_code=None, signal=None, already=True)
+        record = self._registry.find(name)
+        killed = await self._kill(record)
+        await self.forget(record)
+        self._registry.remember_killed(name)
+        return killed
+
+    async def _kill(self, record: Record) -> Killed:
+        try:
+            link = await self._registry.link(record)
+            return await link.control(Kill(instance=record.instance))
+        except (HostLost, UnknownSession):
+            # Without a host the tree can still be ended; only its exit code is not known.
+            ended = await self.end_tree(record)
+            return Killed(ended=ended.ended, survivors=ended.survivors, exit_code=None, signal=None)
+
+    async def end_tree(self, record: Record) -> tree.KilledTrees:
+        """End a session's processes without asking its host."""
+        return await tree.kill_trees([self._root(record)])
+
+    async def end_all_trees(self) -> Sequence[Process]:
+        """End every session's processes without asking a host; return the survivors."""
+        roots = [self._root(record) for record in self._registry.records]
+        return (await tree.kill_trees(roots)).survivors
+
+    def _root(self, record: Record) -> tree.Root:
+        return self._root_of(record.instance, pid=record.pid, birth=record.birth)
+
+    def _root_of(self, instance: str, *, pid: int | None, birth: float | None) -> tree.Root:
+        return tree.Root(
+            pid=pid or 0, birth=birth, instance=instance, terminal=None, keeper=self._keeper.pid
+        )
+
+    async def discard(self, instance: str, *, pid: int, birth: float | None) -> None:
+        """End a program whose session was never recorded."""
+        await tree.kill_trees([self._root_of(instance, pid=pid, birth=birth)])
+        await self._keeper.ask(Release(instance=instance))
+
+    async def release(self, instance: str) -> None:
+        """Free what keeper and disk have of a session."""
+        with contextlib.suppress(AgentPtyError):
+            await self._keeper.ask(Release(instance=instance))
+        # A host that is gone could not remove them.
+        shutil.rmtree(self._layout.session(instance), ignore_errors=True)
+
+    async def forget(self, record: Record) -> None:
+        """Free a session everywhere."""
+        self._registry.remove(record)
+        link = self._pool.get(record.host)
+        if link is not None and link.responsive:  # one that hangs would only be waited for
+            with contextlib.suppress(AgentPtyError):
+                await link.control(Forget(instance=record.instance))
+        await self.release(record.instance)
+        if record.host is not None and record.spec.isolate:
+            await self._pool.dismiss(record.host)
+
+    def forget_oldest(self) -> None:
+        """Forget the sessions that exited first, if too many have exited."""
+        exited = [r for r in self._registry.records if r.state is State.EXITED]
+        for old in exited[: max(0, len(exited) - _EXITED_KEPT)]:
+            # A reading of the process table takes time: one each, and none while we stop.
+            if old.instance not in self._evictions and not self._pool.retired:
+                self._evict_soon(old)
+
+    def _evict_soon(self, record: Record) -> None:
+        instance = record.instance
+        task = asyncio.get_running_loop().create_task(self._evict(record))
+        self._evictions[instance] = task
+        task.add_done_callback(lambda _: self._evictions.pop(instance))
+
+    async def _evict(self, record: Record) -> None:
+        """Forget an exited session, unless something it left in the background still runs."""
+        link = self._pool.get(record.host)
+        with contextlib.suppress(AgentPtyError):
+            if link is None or not await link.control(CountMembers(instance=record.instance)):
+                await self.forget(record)

@@ -1,0 +1,92 @@
+"""What ops ask of a session's waits: wait, and describe what was seen."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+from collections.abc import Sequence
+
+from agent_pty.core.condition import debug_form
+from agent_pty.errors import WaitTimeout
+from agent_pty.host.terminal import pages
+from agent_pty.host.terminal.screen import ScreenReader
+from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.host.waits.view import InputPoint
+from agent_pty.host.waits.waits import Met, ProgramEnded, Waits
+from agent_pty.ops.model import Observation, ProcessSnapshot
+from agent_pty.process import table
+
+_TAIL_CHARACTERS = 12_000
+
+
+class WaitService:
+    """See `ops.context.Waits`."""
+
+    def __init__(self, terminal: Terminal, screen: ScreenReader, waits: Waits) -> None:
+        self._terminal = terminal
+        self._screen = screen
+        self._waits = waits
+
+    async def wait(
+        self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
+    ) -> Observation:
+        """Return what was seen when a condition came true."""
+        terminal = self._terminal
+        waiting = self._waits.wait(
+            until=until,
+            fail_on=fail_on,
+            point=self._waits.last_input if since is None else self._point_at(since),
+            since=terminal.active_at,
+            ended=not terminal.running,
+        )
+        try:
+            async with asyncio.timeout(patience):
+                met = await waiting
+        except ProgramEnded:
+            error = terminal.ended_error(f"{_shown(until)} can no longer come true")
+            error.details["observation"] = self._observed(None)
+            raise error from None
+        except TimeoutError:
+            raise WaitTimeout(
+                f"timed out waiting for {_shown(until)} in session {terminal.name}",
+                id=terminal.name,
+                observation=self._observed(None),
+            ) from None
+        return self._observed(met)
+
+    def _point_at(self, cursor: int) -> InputPoint:
+        """Return a point in the past; if it lies before the last input, its echo is no answer."""
+        output, last = self._terminal.output, self._waits.last_input
+        place = output.log.place(cursor)
+        if place <= last.place:
+            return dataclasses.replace(last, place=place)
+        return InputPoint(place=place, screen=output.emulator.text().split("\n"))
+
+    def _observed(self, met: Met | None) -> Observation:
+        terminal = self._terminal
+        cursor = terminal.output.cursor
+        begin = max(0, cursor - 4 * _TAIL_CHARACTERS)
+        end = pages.page(terminal.output, since=begin, limit=1 << 20)
+        return Observation(
+            screen=self._screen.read(),
+            stdout_tail=end.text[-_TAIL_CHARACTERS:],
+            stderr_tail="",
+            exit_status=terminal.ending.status,
+            files_changed=[],
+            git_snapshot=None,
+            process_snapshot=_processes(terminal.root.pid),
+            matched=met.condition if met else "",
+            failed=met.failing if met else False,
+            match=met.found[:_TAIL_CHARACTERS] if met else None,
+            cursor=cursor,
+            id=terminal.name,
+        )
+
+
+def _processes(root: int) -> ProcessSnapshot | None:
+    found = [table.described(entry) for entry in table.family(root)]
+    return ProcessSnapshot(root_pid=root, processes=found) if found else None
+
+
+def _shown(conditions: Sequence[str]) -> str:
+    return " or ".join(debug_form(condition) for condition in conditions)

@@ -1,0 +1,233 @@
+"""What daemon, hosts and clients say to the keeper and it to them: a stated set of messages.
+
+Each is a frozen dataclass. On the wire a request is a JSON object whose `do` names it, an event
+one whose `event` names it. Unknown fields are ignored and missing ones take their default, so
+that messages of the previous build can be read. That build says `session` for `instance`: both
+are sent, and both are understood.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+Answer = TypeVar("Answer")
+# Fields that hold a message, or a dictionary of messages.
+_NESTED, _EACH = "nested", "each"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """Base of everything that crosses the keeper's socket."""
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the fields as JSON has them."""
+        body = dataclasses.asdict(self)
+        return {**body, "session": body["instance"]} if "instance" in body else body
+
+    @classmethod
+    def from_wire(cls, body: Mapping[str, Any]) -> Self:
+        """Build a message from its fields."""
+        if "instance" not in body and "session" in body:
+            body = {**body, "instance": body["session"]}
+        known = [one for one in dataclasses.fields(cls) if one.name in body]
+        return cls(**{one.name: _value(one.metadata, body[one.name]) for one in known})
+
+
+def _value(metadata: Mapping[Any, Any], value: Any) -> Any:
+    if value is not None and _NESTED in metadata:
+        return metadata[_NESTED].from_wire(value)
+    if _EACH in metadata:
+        return {name: metadata[_EACH].from_wire(each) for name, each in value.items()}
+    return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exit(Wire):
+    """How a program ended; both None: nobody saw it."""
+
+    code: int | None = None
+    signal: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldSession(Wire):
+    """A session in the keeper's custody."""
+
+    pid: int
+    birth: float | None
+    host: str | None
+    ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holdings(Wire):
+    """The answer to `Hello`: what the keeper is and holds. *build* is empty for an old one."""
+
+    pid: int
+    version: str = ""
+    build: str = ""
+    hosts: dict[str, int] = field(default_factory=dict)
+    sessions: dict[str, HeldSession] = field(default_factory=dict, metadata={_EACH: HeldSession})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forked(Wire):
+    """The answer to `Fork`."""
+
+    pid: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spawned(Wire):
+    """The answer to `Spawn`."""
+
+    pid: int
+    birth: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done(Wire):
+    """The answer to everything else."""
+
+
+# -- requests
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeeperRequest(Wire, Generic[Answer]):
+    """Base of requests; *do* is its name on the wire, *answer* the type of the answer."""
+
+    do: ClassVar[str]
+    answer: ClassVar[type[Wire]] = Done
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hello(KeeperRequest[Holdings]):
+    """Say who connects: a `daemon`, a `host` with its name, or a `client`."""
+
+    do: ClassVar[str] = "hello"
+    answer: ClassVar[type[Wire]] = Holdings
+    role: str
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fork(KeeperRequest[Forked]):
+    """Fork a host, or a daemon that reports on the descriptor which comes with the message."""
+
+    do: ClassVar[str] = "fork"
+    answer: ClassVar[type[Wire]] = Forked
+    role: str
+    name: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spawn(KeeperRequest[Spawned]):
+    """Start a program on a new PTY."""
+
+    do: ClassVar[str] = "spawn"
+    answer: ClassVar[type[Wire]] = Spawned
+    instance: str
+    argv: Sequence[str]
+    cwd: str
+    env: Mapping[str, str]
+    rows: int
+    cols: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hand(KeeperRequest[Done]):
+    """Give a session's terminal to a host, with what it must know of the session."""
+
+    do: ClassVar[str] = "hand"
+    instance: str
+    host: str
+    spec: Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class Custody(KeeperRequest[Done]):
+    """Take custody of a session whose master comes with the message."""
+
+    do: ClassVar[str] = "custody"
+    instance: str
+    pid: int
+    birth: float | None
+    host_pid: int
+    ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release(KeeperRequest[Done]):
+    """Close the master of a session and forget it."""
+
+    do: ClassVar[str] = "release"
+    instance: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upgrade(KeeperRequest[Done]):
+    """Become the keeper of another build, run by *command*, with the same pid and descriptors."""
+
+    do: ClassVar[str] = "upgrade"
+    command: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stop(KeeperRequest[Done]):
+    """End the keeper."""
+
+    do: ClassVar[str] = "stop"
+
+
+REQUESTS: dict[str, type[KeeperRequest[Any]]] = {
+    request.do: request for request in (Hello, Fork, Spawn, Hand, Custody, Release, Upgrade, Stop)
+}
+
+
+# -- events
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeeperEvent(Wire):
+    """Base of what the keeper says unasked; *event* is its name on the wire."""
+
+    event: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopt(KeeperEvent):
+    """To a host: read this terminal from now on; its master comes with the message."""
+
+    event: ClassVar[str] = "adopt"
+    instance: str
+    spec: Any
+    pid: int
+    birth: float | None
+    keeper: int
+    ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended(KeeperEvent):
+    """A session's program has ended."""
+
+    event: ClassVar[str] = "ended"
+    instance: str
+    ended: Exit = field(metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostEnded(KeeperEvent):
+    """A host has ended."""
+
+    event: ClassVar[str] = "host_ended"
+    host: str
+    code: int | None
+    signal: int | None
+
+
+EVENTS: dict[str, type[KeeperEvent]] = {event.event: event for event in (Adopt, Ended, HostEnded)}

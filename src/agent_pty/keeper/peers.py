@@ -1,0 +1,121 @@
+"""Connections to the keeper: accepted, read, written and closed in its select loop."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_pty.core.frame import Garbage
+from agent_pty.keeper.channel import Channel, ChannelClosed, Message
+from agent_pty.keeper.listen import is_ours
+
+# A peer that leaves this many messages unread will not read them.
+_MOST_UNSENT = 10_000
+
+
+@dataclass(slots=True)
+class Peer:
+    """A connection and who is at its other end."""
+
+    channel: Channel
+    role: str = ""
+    name: str = ""
+    waiting: bool = field(default=False)
+
+
+class Peers:
+    """Everybody who is connected; *handle* gets their messages and closes the descriptors."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        selector: selectors.BaseSelector,
+        handle: Callable[[Peer, Message], None],
+    ) -> None:
+        self._listener = listener
+        self._selector = selector
+        self._handle = handle
+        self._peers: dict[int, Peer] = {}
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+        listener.setblocking(False)
+        selector.register(listener, selectors.EVENT_READ, self._accept)
+
+    @property
+    def listener(self) -> socket.socket:
+        """The socket that everybody connects to."""
+        return self._listener
+
+    def host(self, name: str | None) -> Peer | None:
+        """Return the connection of a host."""
+        for peer in self._peers.values():
+            if peer.role == "host" and peer.name == name:
+                return peer
+        return None
+
+    def tell_daemons(self, body: dict[str, Any]) -> None:
+        """Send a message to every daemon."""
+        for peer in [peer for peer in self._peers.values() if peer.role == "daemon"]:
+            self.post(peer, body)
+
+    def post(self, peer: Peer, body: dict[str, Any], fds: Sequence[int] = ()) -> None:
+        """Send a message; a peer that does not read is disconnected."""
+        try:
+            if not peer.channel.post(body, fds):
+                self._watch(peer, writing=True)
+            if peer.channel.unsent > _MOST_UNSENT:
+                self._disconnect(peer)
+        except ChannelClosed:
+            self._disconnect(peer)
+
+    def _accept(self, _events: int) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError as error:
+            # Without a free descriptor the listener stays readable: refuse the client with the
+            # one kept for this, instead of spinning.
+            if error.errno in {errno.EMFILE, errno.ENFILE}:
+                self._refuse()
+            return
+        if not is_ours(sock):
+            sock.close()
+            return
+        peer = Peer(Channel(sock))
+        self._peers[peer.channel.fileno()] = peer
+        self._selector.register(
+            peer.channel, selectors.EVENT_READ, lambda events: self._serve(peer, events)
+        )
+
+    def _refuse(self) -> None:
+        os.close(self._spare)
+        with contextlib.suppress(OSError):
+            self._listener.accept()[0].close()
+        self._spare = os.open(os.devnull, os.O_RDONLY)
+
+    def _serve(self, peer: Peer, events: int) -> None:
+        try:
+            if events & selectors.EVENT_WRITE and peer.channel.flush():
+                self._watch(peer, writing=False)
+            if events & selectors.EVENT_READ:
+                for message in peer.channel.receive():
+                    self._handle(peer, message)
+        except (ChannelClosed, Garbage):
+            self._disconnect(peer)
+
+    def _watch(self, peer: Peer, *, writing: bool) -> None:
+        if peer.waiting == writing or peer.channel.fileno() not in self._peers:
+            return
+        peer.waiting = writing
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writing else 0)
+        key = self._selector.get_key(peer.channel)
+        self._selector.modify(peer.channel, events, key.data)
+
+    def _disconnect(self, peer: Peer) -> None:
+        if self._peers.pop(peer.channel.fileno(), None) is not None:
+            self._selector.unregister(peer.channel)
+        peer.channel.close()
