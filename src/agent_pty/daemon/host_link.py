@@ -68,10 +68,12 @@ class HostLink(asyncio.Protocol):
         pid: int | None,
         on_lost: Callable[[HostLink], None],
         on_event: Callable[[bytes], None] = lambda _event: None,
+        *,
+        build: str | None = None,
     ) -> None:
         self.name = name
         self._pid = pid
-        self._build: str | None = None
+        self._build = build
         self._responsive = True
         self._on_lost = on_lost
         self._on_event = on_event

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from agent_pty import build
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
@@ -107,13 +108,13 @@ class Pool:
         name, self._next = f"h{self._next}", self._next + 1
         if self._isolated:
             forked = await self._keeper.ask(Fork(role="host", name=name))
-            return await self._connect(name, forked.pid)
+            return await self._connect(name, forked.pid, runs=self._keeper.build)
         listener = listen(self._layout.host_socket(name))
         self._hold(serve(self._layout, name, listener))
-        return await self._connect(name, os.getpid())
+        return await self._connect(name, os.getpid(), runs=build.digest())
 
-    async def _connect(self, name: str, pid: int | None) -> HostLink:
-        link = HostLink(name, pid, self._lost, self._on_event)
+    async def _connect(self, name: str, pid: int | None, *, runs: str | None = None) -> HostLink:
+        link = HostLink(name, pid, self._lost, self._on_event, build=runs)
         loop = asyncio.get_running_loop()
         await loop.create_unix_connection(lambda: link, self._layout.host_socket(name))
         self._links[name] = link
