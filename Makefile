@@ -6,7 +6,7 @@ ARGS ?=
 ROUNDS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test peer check bench clean
+.PHONY: help setup demo test peer reference check bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -24,6 +24,9 @@ peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROU
 	@sh scripts/system-packages --for test
 	PEER_ROUNDS=$(ROUNDS) $(VENV)/bin/pytest -q -m peer tests/peer
 
+reference: $(STAMP) ## write docs/reference.md from the op table
+	@$(VENV)/bin/python -m agent_pty.words.reference > docs/reference.md
+
 check: $(STAMP) ## formatting, lint and types
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
@@ -37,7 +40,7 @@ clean: ## remove what make created
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The stamp is written last, so an interrupted setup is taken up again.
-$(STAMP): pyproject.toml src/agent_pty/cli/k
+$(STAMP): pyproject.toml src/agent_pty/cli/script
 	@set -e; if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
 		python=$$(sh scripts/system-packages --for setup); \
 		echo "setup: $(VENV) with $$python"; \

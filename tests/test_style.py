@@ -7,6 +7,7 @@ planted tree.
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -118,8 +119,48 @@ def swallowed_errors(root: Path) -> list[str]:
     return found
 
 
+# Objects there are C's, another program's, or a library's options.
+FOREIGN = ("emulator/", "integration/scripts/", "host/waits/pattern.py")
+
+
+def own_attributes(tree: ast.AST) -> set[str]:
+    """Name the attributes of the classes in one file."""
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    names = set()
+    for node in itertools.chain.from_iterable(map(ast.walk, classes)):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "self":
+            names.add(node.attr)
+    return names
+
+
+def assigned_from_outside(root: Path) -> list[str]:
+    """Find attributes of objects that another file than that of their class assigns."""
+    found = []
+    for name, tree in sources(root / "src"):
+        if any(part in name for part in FOREIGN):
+            continue
+        own = own_attributes(tree)
+        found += [
+            f"{name}:{node.lineno}: {ast.unparse(node)} is assigned from outside"
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.ctx, ast.Store)
+            and ast.unparse(node.value) not in {"self", "cls"}
+            and node.attr not in own
+        ]
+    return found
+
+
 Check = Callable[[Path], list[str]]
-CHECKS: tuple[Check, ...] = (long_files, long_functions, sleeps, swallowed_errors)
+CHECKS: tuple[Check, ...] = (
+    long_files,
+    long_functions,
+    sleeps,
+    swallowed_errors,
+    assigned_from_outside,
+)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -162,6 +203,8 @@ BREACHES: dict[str, tuple[Check, str, str]] = {
     "dots": (swallowed_errors, "src/p/a.py", catching(" BaseException as e", "...")),
     "continue": (swallowed_errors, "src/p/a.py", catching(" (OSError, Exception)", "continue")),
     "suppress": (swallowed_errors, "src/p/a.py", "with contextlib.suppress(Exception): f()"),
+    "assignment": (assigned_from_outside, "src/p/a.py", "def f(session): session.road = 1"),
+    "deep assignment": (assigned_from_outside, "src/p/a.py", "class A:\n def f(s): s.a.b.emit = 1"),
 }
 
 
@@ -183,6 +226,8 @@ SOUND: dict[str, tuple[Check, str, str]] = {
     "narrow pass": (swallowed_errors, "src/p/a.py", catching(" OSError", "pass")),
     "wide but told": (swallowed_errors, "src/p/a.py", catching(" Exception", "log(x)")),
     "narrow suppress": (swallowed_errors, "src/p/a.py", "with suppress(OSError): f()"),
+    "own": (assigned_from_outside, "src/p/a.py", "class A:\n def f(self): self.x = 1"),
+    "own class": (assigned_from_outside, "src/p/a.py", "class A:\n x: int\ndef f(a): a.x = 1"),
 }
 
 

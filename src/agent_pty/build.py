@@ -11,7 +11,7 @@ import hashlib
 import os
 
 _DIGITS = 16
-_SOURCES = (".py", ".sh", ".js", ".fish", ".zsh", ".gdb", ".md", "k", "psqlrc", ".zshenv")
+_SOURCES = (".py", ".sh", ".js", ".fish", ".zsh", ".gdb", ".md", "script", "psqlrc", ".zshenv")
 
 
 @functools.cache

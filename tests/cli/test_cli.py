@@ -6,18 +6,19 @@ import json
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent_pty.cli.main import COMMANDS, main, parser
-from support.agent import Agent, eventually
+from agent_pty.cli.main import commands, main
+from agent_pty.words.agent_pty import parse, parser
+from support.agent import AGENT_PTY, Agent, eventually
 from support.raw_socket import exchange
 
 USAGE = 2
 ENDED = 5
+COMMANDS = commands()
 
 
 def wait(agent: Agent, name: str, until: str) -> Any:
@@ -188,38 +189,34 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     """
     `--help` has a sentence, `--json`, and at least one example.
     """
-    with pytest.raises(SystemExit) as left:
-        main([name, "--help"])
+    assert main([name, "--help"]) == 0
 
     help_text = capsys.readouterr().out
-    assert left.value.code == 0
     assert "--json" in help_text
-    assert COMMANDS[name].description.splitlines()[0] in " ".join(help_text.split())
+    assert COMMANDS[name].summary.splitlines()[0] in " ".join(help_text.split())
     assert max(map(len, help_text.partition("examples:\n")[0].splitlines())) <= 80
     assert f"agent-pty {name}" in help_text.partition("examples:\n")[2]
 
 
 @pytest.mark.parametrize(
-    "example", [example for command in COMMANDS.values() for example in command.examples]
+    "example", [example for one in COMMANDS.values() for example in one.command.examples]
 )
 def test_every_example_is_a_command_line(example: str) -> None:
     """
     What `--help` shows can be typed.
     """
-    words = shlex.split(example.rpartition(" | ")[2])
+    program, name, *words = shlex.split(example.rpartition(" | ")[2])
 
-    parsed = parser().parse_args(words[1:])
+    parse(parser(COMMANDS[name]), words)
 
-    assert words[0] == "agent-pty"
-    assert parsed.command in COMMANDS
+    assert program == "agent-pty"
 
 
 def test_the_first_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     """
     `agent-pty --help` has a line for each command, and the exit statuses.
     """
-    with pytest.raises(SystemExit):
-        main(["--help"])
+    assert main(["--help"]) == 0
 
     help_text = capsys.readouterr().out
     assert all(f"\n  {name} " in help_text for name in COMMANDS)
@@ -306,7 +303,7 @@ def test_bytes_that_are_no_text_are_refused(shared: Agent, words: list[str | byt
     Input that is not UTF-8 is an error in one line, from standard input and from an argument.
     """
     said = subprocess.run(
-        [sys.executable, "-m", "agent_pty.cli.main", *words],
+        [AGENT_PTY, *words],
         env=shared.env,
         input=b"echo \xff",
         capture_output=True,

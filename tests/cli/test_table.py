@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from agent_pty.cli.canvas import Canvas
-from agent_pty.cli.keyboard import Keyboard
-from agent_pty.cli.menu import Do, Menu, Order
-from agent_pty.cli.table import (
+from agent_pty.cli.top.drawing import Canvas
+from agent_pty.cli.top.keyboard import Keyboard
+from agent_pty.cli.top.selection import Do, Menu, Order
+from agent_pty.cli.top.table import (
     Row,
     View,
     duration,
@@ -23,7 +23,7 @@ from agent_pty.cli.table import (
     state,
     window,
 )
-from agent_pty.cli.usage import Meter, Sample
+from agent_pty.cli.top.usage import Meter, Sample
 from agent_pty.core.width import cells
 
 SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")

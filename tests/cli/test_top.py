@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_pty.cli.main import COMMANDS
+from agent_pty.cli.main import commands
 from support.agent import Agent, slay
 
 TOP = (sys.executable, "-m", "agent_pty.cli.main", "top")
@@ -301,6 +301,6 @@ def test_help_names_the_keys() -> None:
     """
     The help page lists every key a person needs.
     """
-    text = COMMANDS["top"].description
+    text = commands()["top"].summary
 
     assert all(word in text for word in ("j/k", "enter", "ctrl-]", "x kills", "/ filters"))

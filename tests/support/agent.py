@@ -20,6 +20,8 @@ from typing import Any
 from agent_pty.client.connection import Connection, connect
 from agent_pty.core.layout import Layout, layout
 
+# The script as it is installed.
+AGENT_PTY = os.path.join(os.path.dirname(sys.executable), "agent-pty")
 _SECONDS = 60
 
 
@@ -42,7 +44,7 @@ class Agent:
     def cli(self, *words: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run `agent-pty` to its end."""
         return subprocess.run(
-            [sys.executable, "-m", "agent_pty.cli.main", *words],
+            [AGENT_PTY, *words],
             env=self.env,
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
@@ -55,7 +57,7 @@ class Agent:
     def start(self, *words: str) -> subprocess.Popen[str]:
         """Run `agent-pty` beside the test."""
         return subprocess.Popen(
-            [sys.executable, "-m", "agent_pty.cli.main", *words],
+            [AGENT_PTY, *words],
             env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -27,10 +27,10 @@ from agent_pty.errors import (
 )
 from agent_pty.ops.cell_model import CellReport, Status
 from agent_pty.words import k
+from agent_pty.words.call import Call
 from agent_pty.words.help import K_HELP
 from agent_pty.words.interrupt import Interrupt
-from agent_pty.words.said import Said
-from agent_pty.words.speaker import Speaker
+from agent_pty.words.output import Output
 from support.command_output import ERR, OUT, Ear
 
 CELL = "0123456789ab"
@@ -122,16 +122,16 @@ def spoken(
         ops, ear = FakeOps(answers, events), Ear()
         if pressed:
             ops.interrupted.set()
-        said = Said(ear.hear)
-        speaker = Speaker(
+        said = Output(ear.hear)
+        call = Call(
             ops=ops,
-            said=said,
+            output=said,
             cwd=cwd,
             session=session,
             who="bash@k:7",
             interrupted=ops.interrupted,
         )
-        await said.end(await k.speak(speaker, list(argv)))
+        await said.end(await k.run(call, list(argv)))
         return Heard(out=ear.text(OUT), err=ear.text(ERR), status=ear.status, asked=ops.asked)
 
     return asyncio.run(story())

@@ -12,10 +12,10 @@ import pytest
 from agent_pty import __version__
 from agent_pty.errors import AgentPtyError, UnknownCell, UnknownSession
 from agent_pty.words import km
+from agent_pty.words.call import Call
 from agent_pty.words.help import KM_HELP
 from agent_pty.words.interrupt import Interrupt
-from agent_pty.words.said import Said
-from agent_pty.words.speaker import Speaker
+from agent_pty.words.output import Output
 from support.command_output import ERR, OUT, Ear
 
 CELL, OTHER = "0123456789ab", "ba9876543210"
@@ -100,11 +100,11 @@ def monitored(
     async def story() -> Heard:
         running = {"cell_id": CELL, "status": "fired", "at": TS, "for": None}
         ops, ear = FakeOps(events, fact or running, ends=ends), Ear()
-        said = Said(ear.hear)
-        speaker = Speaker(
-            ops=ops, said=said, cwd="/", session=None, who="", interrupted=ops.interrupted
+        said = Output(ear.hear)
+        call = Call(
+            ops=ops, output=said, cwd="/", session=None, who="", interrupted=ops.interrupted
         )
-        await said.end(await km.speak(speaker, list(argv)))
+        await said.end(await km.run(call, list(argv)))
         return Heard(out=ear.text(OUT), err=ear.text(ERR), status=ear.status, asked=ops.asked)
 
     return asyncio.run(story())

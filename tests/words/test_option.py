@@ -1,7 +1,7 @@
 import pytest
 
+from agent_pty.words.call import Refusal
 from agent_pty.words.option import Parsed, parsed
-from agent_pty.words.speaker import Refusal
 
 USAGE = "k run [-j] [-t N] [session] <code>"
 

@@ -7,21 +7,24 @@ import os
 import sys
 from typing import Any
 
-from agent_pty.cli.command import Command, Invocation, argument
+from agent_pty.cli.command import Invocation, client_command
 from agent_pty.client.connection import connect
 from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
+from agent_pty.ops.command import Command, part
+from agent_pty.ops.lifecycle import status_object
 from agent_pty.store import home
 from agent_pty.store.lock import Lock, held
 
-_LOG_DIR = argument("--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)")
+_LOG_DIR = part("log_dir", "--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)")
 _GONE_SECONDS = 15.0
 # More than a daemon needs to find out that a host does not answer.
 _STATUS_SECONDS = 10.0
-_KEEP = argument("--keep", action="store_true", help="leave every session for the next daemon")
+_KEEP = part("keep", "--keep", action="store_true", help="leave every session for the next daemon")
 
 
-def _serve(call: Invocation) -> int:
+def serve(call: Invocation) -> int:
+    """Be the daemon."""
     from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms for nobody else
 
     where = call.layout
@@ -45,24 +48,18 @@ def status_of(where: Layout) -> dict[str, Any]:
 
 
 def _stopped(socket: str | None, error: AgentPtyError | None) -> dict[str, Any]:
-    return {
-        "socket": socket,
-        "running": False,
-        "session_count": 0,
-        "trace_path": None,
-        "error": None if error is None else str(error),
-        "pid": None,
-    }
+    return status_object(socket, error=None if error is None else str(error))
 
 
-def _status(call: Invocation) -> int:
+def status(call: Invocation) -> int:
+    """Say whether a daemon runs; that none does is an answer."""
     try:
-        status = status_of(call.layout)
+        found = status_of(call.layout)
     except AgentPtyError as error:  # it is not even known where the socket would be
-        status = _stopped(None, error)
-    if not status["running"]:
-        return call.show(status, f"agent-pty daemon not running: {status['error']}")
-    return call.show(status, f"agent-pty daemon running: {status['session_count']} session(s)")
+        found = _stopped(None, error)
+    if not found["running"]:
+        return call.show(found, f"agent-pty daemon not running: {found['error']}")
+    return call.show(found, f"agent-pty daemon running: {found['session_count']} session(s)")
 
 
 def stop_daemon(where: Layout, *, keep: bool) -> None:
@@ -83,12 +80,14 @@ def _left_behind(where: Layout) -> bool:
     return False
 
 
-def _stop(call: Invocation) -> int:
+def stop(call: Invocation) -> int:
+    """Stop the daemon."""
     stop_daemon(call.layout, keep=call.options.keep)
     return call.show({"stopped": True, "kept": call.options.keep}, "stopped")
 
 
-def _restart(call: Invocation) -> int:
+def restart(call: Invocation) -> int:
+    """Stop the daemon and start it again."""
     where = call.layout
     try:
         stop_daemon(where, keep=call.options.keep)
@@ -100,36 +99,24 @@ def _restart(call: Invocation) -> int:
 
         upgrade_keeper(where)
     connect(where).close()
-    status = status_of(where)
-    return call.show(status, f"restarted: {status['session_count']} session(s)")
+    found = status_of(where)
+    return call.show(found, f"restarted: {found['session_count']} session(s)")
 
 
-COMMANDS: tuple[Command, ...] = (
-    Command(
-        name="serve",
-        run=_serve,
-        text="Run the daemon in the foreground until `stop`; other commands start one themselves.",
-        arguments=(_LOG_DIR,),
-        examples=["agent-pty serve --socket ~/.agent-pty.sock"],
+COMMANDS = (
+    client_command(
+        "serve",
+        "Run the daemon in the foreground until `stop`; other commands start one themselves.",
+        Command(parts=(_LOG_DIR,), examples=("agent-pty serve --socket ~/.agent-pty.sock",)),
     ),
-    Command(
-        name="status",
-        op="status",
-        run=_status,
-        examples=["agent-pty status", "agent-pty status --json"],
+    client_command(
+        "stop",
+        "Stop the daemon; its sessions end with it unless they are to be kept.",
+        Command(parts=(_KEEP,), examples=("agent-pty stop", "agent-pty stop --keep")),
     ),
-    Command(
-        name="stop",
-        op="shutdown",
-        run=_stop,
-        arguments=(_KEEP,),
-        examples=["agent-pty stop", "agent-pty stop --keep"],
-    ),
-    Command(
-        name="restart",
-        run=_restart,
-        text="Stop the daemon and start it again, with --keep around all its sessions.",
-        arguments=(_KEEP,),
-        examples=["agent-pty restart --keep"],
+    client_command(
+        "restart",
+        "Stop the daemon and start it again; with --keep, upgrade it around all its sessions.",
+        Command(parts=(_KEEP,), examples=("agent-pty restart --keep",)),
     ),
 )

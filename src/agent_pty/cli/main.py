@@ -1,164 +1,101 @@
-"""`agent-pty`: parse, run, say what went wrong in one line.
-
-Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has
-ended; 6 the host was lost, so whether it acted is unknown; 7 a --fail-on
-condition came true; 8 the cell waits for a person; 130 interrupted. `run`,
-`poll` and `exec` exit as the command did.
-"""
+"""`agent-pty` in full: help, the commands that run in the client, and the way to the daemon."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
+import functools
 import os
 import sys
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
-from agent_pty import __version__
-from agent_pty.cli.command import (
-    WIDTH,
-    Command,
-    HelpfulParser,
-    Invocation,
-    formatter,
-    pretty,
-    write,
-)
-from agent_pty.errors import AgentPtyError
+from agent_pty.cli import attach, full, lifecycle, skill
+from agent_pty.cli.command import Invocation, Run, write
+from agent_pty.cli.doctor import command as doctor
+from agent_pty.cli.top import command as top
+from agent_pty.client.directory import here
+from agent_pty.core.layout import layout
+from agent_pty.errors import AgentPtyError, Usage
+from agent_pty.words import agent_pty
+from agent_pty.words.agent_pty import Printed, Subcommand
+from agent_pty.words.run import pretty
 
-# Which module has a command. A call imports that one and no other: agents start us at every step.
-_MODULES = {
-    "lifecycle": ("serve", "status", "stop", "restart"),
-    "doctor": ("doctor",),
-    "session": (
-        "new",
-        "send",
-        "read",
-        "wait",
-        "list",
-        "kill",
-        "interrupt",
-        "signal",
-        "resize",
-        "rename",
-    ),
-    "cell": ("run", "fire", "poll", "peek", "exec", "skill"),
-    "screen": ("screen",),
-    "hands": ("keys", "paste", "type", "click", "wheel", "drag", "batch"),
-    "stream": ("attach", "watch"),
-    "top": ("top",),
-}
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
-
-
-class _Commands(Mapping[str, Command]):
-    """Every command by name, imported when it is looked at."""
-
-    def __getitem__(self, name: str) -> Command:
-        module = importlib.import_module(f"agent_pty.cli.{_HOME[name]}")
-        found: Command = next(one for one in module.COMMANDS if one.name == name)
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_HOME)
-
-    def __len__(self) -> int:
-        return len(_HOME)
-
-
-COMMANDS = _Commands()
 _INTERRUPTED = 130
+# What runs here; everything else is for the daemon.
+_RUNS: dict[str, Run] = {
+    "serve": lifecycle.serve,
+    "status": lifecycle.status,
+    "stop": lifecycle.stop,
+    "restart": lifecycle.restart,
+    "doctor": doctor.doctor,
+    "attach": attach.attach,
+    "top": top.top,
+    "skill": skill.skill,
+}
 
 
-class _MainParser(HelpfulParser):
-    def format_help(self) -> str:
-        """List every subcommand with its first sentence."""
-        width = max(map(len, COMMANDS))
-        lines = [
-            textwrap.fill(
-                command.description.splitlines()[0],
-                WIDTH,
-                initial_indent=f"  {name:<{width}}  ",
-                subsequent_indent=" " * (width + 4),
-            )
-            for name, command in COMMANDS.items()
-        ]
-        return "\n".join(
-            [
-                "usage: agent-pty [--socket PATH] COMMAND ...",
-                "",
-                "Persistent terminal sessions for agents.",
-                "",
-                "commands:",
-                *lines,
-                "",
-                "options:",
-                "  --socket PATH  the daemon's socket (default: ~/.agent-pty.sock)",
-                "  --version      print the version",
-                "",
-                "Each command has --json, and --help with examples.",
-                "",
-                *(__doc__ or "").strip().split("\n\n", 1)[1:],
-                "",
-            ]
-        )
-
-
-def _named(words: Sequence[str]) -> Sequence[str]:
-    """Return the command that *words* name, or all if that is not plain."""
-    rest = iter(words)
-    for word in rest:
-        if word == "--socket":
-            next(rest, None)
-        elif not word.startswith("-"):
-            return [word] if word in COMMANDS else list(COMMANDS)
-    return list(COMMANDS)
-
-
-def parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """Build the parser for these commands; help texts are read only when shown."""
-    main_parser = _MainParser(prog="agent-pty", formatter_class=formatter, allow_abbrev=False)
-    main_parser.add_argument("--socket", dest="global_socket", metavar="PATH")
-    main_parser.add_argument("--version", action="version", version=f"agent-pty {__version__}")
-    commands = main_parser.add_subparsers(
-        dest="command", metavar="COMMAND", required=True, parser_class=HelpfulParser
-    )
-    for name in names:
-        command = COMMANDS[name]
-        one = commands.add_parser(name, formatter_class=formatter, allow_abbrev=False)
-        assert isinstance(one, HelpfulParser)  # noqa: S101  for the type checker
-        one.command = command
-        for wanted in command.arguments:
-            one.add_argument(*wanted.names, **wanted.options)
-        one.add_argument("--json", action="store_true", help="print JSON")
-        one.add_argument("--socket", metavar="PATH", help="the daemon's socket")
-    return main_parser
+@functools.cache
+def commands() -> dict[str, Subcommand]:
+    """Return every subcommand by name: the daemon's first."""
+    ours = (*lifecycle.COMMANDS, doctor.COMMAND, top.COMMAND, skill.COMMAND)
+    return {**agent_pty.subcommands(), **{one.name: one for one in ours}}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status."""
-    words = sys.argv[1:] if argv is None else argv
-    options = parser(_named(words)).parse_args(words)
-    call = Invocation(options)
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return COMMANDS[options.command].run(call)
+        socket, words = _socket(words)
+        return _run(words, socket)
+    except Printed as printed:
+        (sys.stdout if printed.status == 0 else sys.stderr).write(printed.text)
+        return printed.status
     except AgentPtyError as error:
-        _report(call, error)
+        sys.stderr.write(f"error: {error}\n")
         return error.exit_status
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; python would complain again at exit.
+        # Whoever read our output has gone; Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-def _report(call: Invocation, error: AgentPtyError) -> None:
-    if call.json:
-        failed = {"ok": False, "error": str(error), "code": error.code, "details": error.details}
-        write(pretty(failed))
-    sys.stderr.write(f"error: {error}\n")
+def _run(words: list[str], socket: str | None) -> int:
+    name = words[0] if words else None
+    if name in ("-h", "--help"):
+        raise Printed(agent_pty.overview(list(commands().values())), 0)
+    if name == "--version":
+        raise Printed(agent_pty.version(), 0)
+    if name is None or name not in commands():
+        raise agent_pty.wrong_command(name)
+    options = agent_pty.parse(agent_pty.parser(commands()[name]), words[1:])
+    if name not in _RUNS:
+        where = layout(os.environ, cwd=here(), socket=socket)
+        return full.send(where, "agent-pty", words)
+    call = Invocation(options, socket=socket)
+    try:
+        return _RUNS[name](call)
+    except AgentPtyError as error:
+        if call.json:
+            failed = {"ok": False, "error": str(error), "code": error.code}
+            write(pretty({**failed, "details": error.details}))
+        raise
+
+
+def _socket(words: list[str]) -> tuple[str | None, list[str]]:
+    """Take `--socket PATH` out of the words, wherever it stands; the last one counts."""
+    found, rest, given = None, list[str](), iter(words)
+    for word in given:
+        if word == "--":
+            return found, [*rest, word, *given]
+        if word == "--socket":
+            found = next(given, None)
+            if found is None:
+                raise Usage("--socket needs a path")
+        elif word.startswith("--socket="):
+            found = word.partition("=")[2]
+        else:
+            rest.append(word)
+    return found, rest
 
 
 if __name__ == "__main__":

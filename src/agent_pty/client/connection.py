@@ -8,7 +8,7 @@ import socket
 from typing import Any, Self
 
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, BadRequest, DaemonUnreachable, from_wire
+from agent_pty.errors import BadRequest, DaemonUnreachable, unwrapped
 
 PROTOCOL = 1
 
@@ -60,9 +60,7 @@ class Connection:
         """Return the content of the answer, or raise the error it carries."""
         given = {name: value for name, value in fields.items() if value is not None}
         envelope = self.exchange({"op": op, **given})
-        if not envelope["ok"]:
-            raise error_in(envelope)
-        data = envelope["data"].get("data")
+        data = unwrapped(envelope).get("data")
         if envelope.get("replayed") and isinstance(data, dict):
             return {**data, "replayed": True}
         return data
@@ -80,9 +78,7 @@ class Connection:
             if not byte:
                 raise DaemonUnreachable("daemon closed before attach response")
             answer += byte
-        envelope = _envelope(bytes(answer))
-        if not envelope["ok"]:
-            raise error_in(envelope)
+        unwrapped(_envelope(bytes(answer)))
         return self._socket
 
     def until_closed(self) -> None:
@@ -99,12 +95,6 @@ def _envelope(answer: bytes) -> dict[str, Any]:
     if not isinstance(envelope, dict) or "ok" not in envelope:
         raise DaemonUnreachable("what answers does not speak our protocol")
     return envelope
-
-
-def error_in(envelope: dict[str, Any]) -> AgentPtyError:
-    """Return the error that an envelope carries."""
-    code, details = envelope.get("code", "error"), envelope.get("details") or {}
-    return from_wire(code, envelope["error"], details)
 
 
 def connect(layout: Layout, *, start: bool = True, patience: float | None = None) -> Connection:

@@ -1,82 +1,133 @@
-"""`k` and `km` spoken in the daemon: their words over our ops."""
+"""A command line of `agent-pty`, `k` or `km`, carried out in the daemon for the script.
+
+The script's own work is to send its arguments and to print what comes back (`cli/script`).
+"""
 
 from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import Any, Protocol
 
 import msgspec
 
-from agent_pty.errors import AgentPtyError, from_wire
-from agent_pty.words import k, km
+from agent_pty import script
+from agent_pty.core.frame import Garbage
+from agent_pty.errors import AgentPtyError
+from agent_pty.ops.words import FULL_CLIENT, Words
+from agent_pty.transports.caller import Caller as Client
+from agent_pty.words import k, km, run
+from agent_pty.words.agent_pty import runs_in_client
+from agent_pty.words.call import Call
+from agent_pty.words.caller import Caller
+from agent_pty.words.frames import CallerFrames, FromCaller, ToCaller, frame
 from agent_pty.words.interrupt import Interrupt
-from agent_pty.words.said import Hear, Said
-from agent_pty.words.speaker import Speaker
+from agent_pty.words.output import Output, Send
 
-Answer = Callable[[bytes], Awaitable[bytes]]
-Watch = Callable[[str | None], AsyncIterator[bytes]]
+
+class Daemon(Protocol):
+    """As much of the daemon as a command line needs."""
+
+    async def ask(self, name: str, fields: dict[str, Any], caller: Client) -> Any:
+        """Return what an op answers, or raise its error."""
+
+    def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
+        """Open a stream."""
+
+    def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
+        """Follow events; the first one says that none is missed from now on."""
 
 
 class Ops:
-    """The daemon's road, asked with names and values: what `words.speaker.Ops` promises."""
+    """The daemon's ops in the name of one client: what `words.call.Ops` promises."""
 
-    def __init__(self, answer: Answer, watch: Watch) -> None:
-        self._answer = answer
-        self._watch = watch
+    def __init__(self, daemon: Daemon, client: Client) -> None:
+        self._daemon = daemon
+        self.client = client
 
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer, or raise its error."""
-        given = {name: value for name, value in fields.items() if value is not None}
-        envelope = msgspec.json.decode(await self._answer(msgspec.json.encode({"op": op, **given})))
-        if not envelope["ok"]:
-            raise from_wire(envelope["code"], envelope["error"], envelope["details"])
-        return envelope["data"].get("data")
+        return await self._daemon.ask(op, _given(fields), self.client)
 
     async def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
         """Yield events; the first, `watching`, says that none is missed from now on."""
-        async for line in self._watch(name):
+        async for line in self._daemon.announced_events(name):
             yield msgspec.json.decode(line)
 
+    def lines(self, **fields: Any) -> AsyncIterator[bytes]:
+        """Return the lines of the op `watch`."""
+        return self._daemon.stream("watch", _given(fields))
 
-class Talk:
-    """One command line, and the one thing its caller can say: to stop."""
 
-    def __init__(
-        self,
-        ops: Ops,
-        *,
-        program: str,
-        argv: Sequence[str],
-        cwd: str,
-        session: str | None,
-        who: str,
-    ) -> None:
-        self._program = program
-        self._argv = list(argv)
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _for_client(asked: Words) -> bool:
+    """Whether the full client must do it: another build's script, or a command of its own."""
+    if asked.build in (None, FULL_CLIENT):
+        return False
+    if asked.build != script.digest():
+        return True
+    return asked.program == "agent-pty" and runs_in_client(asked.argv)
+
+
+class CommandLine:
+    """One command line, carried out with *ops*."""
+
+    def __init__(self, asked: Words, ops: Ops) -> None:
+        self._asked = asked
+        self._ops = ops
         self._interrupted = Interrupt()
-        self._speaker = partial(
-            Speaker, ops=ops, cwd=cwd, session=session, who=who, interrupted=self._interrupted
-        )
+        self._frames = CallerFrames()
+        self._caller: Caller | None = None
 
     def give(self, data: bytes) -> None:
-        """Whatever the caller sends is Ctrl-C."""
-        if data:
+        """Take what the caller sends: Ctrl-C, or something that was asked for."""
+        if self._asked.build is None:  # the script of an earlier build sends nothing but Ctrl-C
             self._interrupted.set()
-
-    async def pour(self, hear: Hear) -> None:
-        """Carry it out and say everything; who is cancelled ends what is being done."""
-        said = Said(hear)
-        speak = km.speak if self._program == "km" else k.speak
+            return
         try:
-            status = await speak(self._speaker(said=said), self._argv)
+            frames = self._frames.feed(data)
+        except Garbage:
+            self._interrupted.set()
+            return
+        for kind, payload in frames:
+            if kind is FromCaller.INTERRUPT:
+                self._interrupted.set()
+            elif self._caller is not None:
+                self._caller.feed(kind, payload)
+
+    async def pour(self, send: Send) -> None:
+        """Carry it out and send everything it prints; cancelling ends what is being done."""
+        if _for_client(self._asked):
+            await send(frame(ToCaller.FULL))
+            return
+        output, self._caller = Output(send), Caller(send)
+        program = self._asked.program
+        try:
+            status = await self._run(output, self._caller)
         except AgentPtyError as error:
-            await said.err(f"{self._program}: {error}")
+            await output.err(f"{program}: {error}")
             status = error.exit_status
-        except Exception:  # noqa: BLE001  told, and the log has it
+        except Exception:  # noqa: BLE001  reported, and the log has the traceback
             traceback.print_exc(file=sys.stderr)
-            await said.err(f"{self._program}: internal error; the daemon's log has the traceback")
+            await output.err(f"{program}: internal error; the daemon's log has the traceback")
             status = 1
-        await said.end(status)
+        await output.end(status)
+
+    async def _run(self, output: Output, caller: Caller) -> int:
+        asked = self._asked
+        argv = [asked.text(word) for word in asked.argv]
+        call = Call(
+            ops=self._ops,
+            output=output,
+            cwd=asked.text(asked.cwd),
+            session=None if asked.session is None else asked.text(asked.session),
+            who=f"{asked.parent}@k:{self._ops.client.pid}",
+            interrupted=self._interrupted,
+        )
+        if asked.program == "agent-pty":
+            return await run.run(call, caller, argv, events=self._ops.lines)
+        return await (km.run if asked.program == "km" else k.run)(call, argv)

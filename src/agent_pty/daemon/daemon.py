@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import sys
 import time
@@ -15,7 +16,7 @@ from typing import Any
 from agent_pty import __version__, build, ops
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.bus import Bus
-from agent_pty.daemon.command_line import Ops, Talk
+from agent_pty.daemon.command_line import CommandLine, Ops
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
 from agent_pty.daemon.host_link import HostLink
@@ -31,7 +32,21 @@ from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
 from agent_pty.ops.model import Ending, Killed, SessionInfo, Wanted
-from agent_pty.ops.op import PROTOCOL, Head, Mutation, Op, decode, decode_head, failure, success
+from agent_pty.ops.op import (
+    PROTOCOL,
+    Head,
+    Mutation,
+    Op,
+    Request,
+    content,
+    convert,
+    decode,
+    decode_head,
+    encode,
+    failure,
+    success,
+)
+from agent_pty.ops.words import Words
 from agent_pty.store.ledger import Ledger
 from agent_pty.transports.caller import Caller, Streaming, pouring
 
@@ -67,8 +82,8 @@ class Daemon:
         )
         self._ledger = Ledger(layout.key_ledger)
         self._changes = RunToEnd()
-        # Who opens a stream, for the words that act in their name.
-        self._speaking: ContextVar[Caller] = ContextVar("speaking")
+        # Who opens a stream, for the command line that acts in their name.
+        self._calling: ContextVar[Caller] = ContextVar("calling")
         self._index = Index(layout.session_index)
 
     async def start(self) -> None:
@@ -96,7 +111,7 @@ class Daemon:
 
     async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
         """Answer one request, whatever transport brought it."""
-        by = message.Caller(transport=caller.transport, uid=caller.uid, pid=caller.pid)
+        by = _principal(caller)
         try:
             head = decode_head(payload)
             _check_version(head)
@@ -105,7 +120,7 @@ class Daemon:
                 return await self._forward(op, head, payload, by)
             if op.stream:
                 return self._open(op, head, payload, caller)
-            return await self._answer(op, payload)
+            return await self._answer(op, decode(op, payload), payload)
         except AgentPtyError as error:
             return failure(error)
         except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
@@ -137,14 +152,13 @@ class Daemon:
         """Open a stream of the daemon's own."""
         if head.id is not None:
             self._registry.find(head.id)  # a stream that has begun can refuse nothing
-        self._speaking.set(caller)
+        self._calling.set(caller)
         opened, opening = op.handler(self, decode(op, payload)), success(op, None)
-        if isinstance(opened, Talk):
+        if isinstance(opened, CommandLine):
             return Streaming(head=opening, pour=opened.pour, give=opened.give, patient=True)
         return Streaming(head=opening, pour=pouring(opened))
 
-    async def _answer(self, op: Op, payload: bytes) -> bytes:
-        request = decode(op, payload)
+    async def _answer(self, op: Op, request: Request, payload: bytes) -> bytes:
         key = request.key if isinstance(request, Mutation) else None
 
         async def act() -> bytes:
@@ -213,20 +227,32 @@ class Daemon:
 
         return self._bus.watch(name, kinds, past=past)
 
-    def speak(
-        self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str
-    ) -> Talk:
-        """Speak a command line of `k` or `km`, for whoever asks just now."""
-        caller = self._speaking.get()
+    def command_line(self, asked: Words) -> CommandLine:
+        """Carry out a command line for the caller of the present request."""
+        return CommandLine(asked, Ops(self, self._calling.get()))
 
-        async def answer(payload: bytes) -> bytes:
-            answered = await self.handle(payload, caller)
-            assert isinstance(answered, bytes)  # noqa: S101  words ask for no stream
-            return answered
+    def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
+        """Open a stream of the daemon's own for a command line."""
+        op = ops.find(name)
+        if fields.get("id") is not None:
+            self._registry.find(fields["id"])
+        opened: AsyncIterator[bytes] = op.handler(self, convert(op, fields))
+        return opened
 
-        ops = Ops(answer, lambda name: self._bus.watch(name, None, announce=True))
-        who = f"{parent}@k:{caller.pid}"
-        return Talk(ops, program=program, argv=argv, cwd=cwd, session=session, who=who)
+    def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
+        """Follow events; the first one says that none is missed from now on."""
+        return self._bus.watch(name, None, announce=True)
+
+    async def ask(self, name: str, fields: dict[str, Any], caller: Caller) -> Any:
+        """Return what an op answers to fields that need not be valid UTF-8."""
+        op = ops.find(name)
+        if op.where == "session":
+            payload = encode(name, fields)
+            envelope = await self._ask_host(fields["id"], payload, _principal(caller))
+        else:
+            request = convert(op, fields)
+            envelope = await self._answer(op, request, json.dumps(fields).encode())
+        return content(envelope)
 
     async def _watched(self, on: bool) -> None:  # noqa: FBT001  a callback with one meaning
         await self._pool.watch(on=on)
@@ -295,6 +321,10 @@ class Daemon:
         except (AgentPtyError, TimeoutError) as error:
             sys.stderr.write(f"daemon: host {link.name} does not leave: {error}\n")
             self._pool.destroy(link)
+
+
+def _principal(caller: Caller) -> message.Caller:
+    return message.Caller(transport=caller.transport, uid=caller.uid, pid=caller.pid)
 
 
 def _check_version(head: Head) -> None:

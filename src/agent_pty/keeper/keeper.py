@@ -164,7 +164,7 @@ class Keeper:
                 self._stopped = True
 
     def _hello(self, peer: Peer, hello: Hello, reply: Callable[[Wire], None]) -> None:
-        peer.role, peer.name = hello.role, hello.name
+        peer.introduce(hello.role, hello.name)
         sessions = {
             name: HeldSession(pid=held.pid, birth=held.birth, host=held.host, ended=held.ended)
             for name, held in self._sessions.items()

@@ -28,6 +28,10 @@ class Peer:
     name: str = ""
     waiting: bool = field(default=False)
 
+    def introduce(self, role: str, name: str) -> None:
+        """It says who it is."""
+        self.role, self.name = role, name
+
 
 class Peers:
     """Everybody who is connected; *handle* gets their messages and closes the descriptors."""

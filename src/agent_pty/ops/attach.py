@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent_pty.core.safe import Allowed
+from agent_pty.ops.command import NAME, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Op, Request
 
@@ -35,5 +36,27 @@ async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
 
 
 OP = Op(
-    name="attach", answer="attached", request=Attach, where="session", handler=attach, stream=True
+    name="attach",
+    answer="attached",
+    request=Attach,
+    where="session",
+    handler=attach,
+    stream=True,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part("timeout", "--timeout", metavar="DUR", help="leave after 500ms, 30s, 5m"),
+                part(
+                    "detach_key",
+                    "--detach-key",
+                    default="ctrl-]",
+                    metavar="KEY",
+                    help="the key that leaves (default: ctrl-])",
+                ),
+            ),
+            local=True,
+            examples=("agent-pty attach work", "agent-pty attach work --read-only --timeout 2s"),
+        ),
+    ),
 )

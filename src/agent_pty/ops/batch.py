@@ -7,11 +7,14 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from agent_pty.errors import BadRequest, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, from_wire, unwrapped
+from agent_pty.ops.command import NAME, Command, json_list
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
 _MOST_STEPS = 200
+_COMMAND = """agent-pty batch work '[{"op":"send","text":"make"},{"op":"wait","until":"exit"}]'"""
+_EXAMPLE = '[{"op": "send", "text": "make"}, ...]'
 
 
 class Batch(Mutation, frozen=True, kw_only=True):
@@ -39,13 +42,30 @@ async def batch(session: Session, request: Batch) -> Done:
         if step.get("op") == "batch":
             raise BadRequest("a batch within a batch", step=number)
         payload = msgspec.json.encode({**step, "id": request.id})
-        envelope = msgspec.json.decode(await session.perform(payload))
-        if not envelope["ok"]:
-            details = {**envelope["details"], "step": number, "results": results}
-            message = f"step {number} ({step.get('op')}): {envelope['error']}"
-            raise from_wire(envelope["code"], message, details)
-        results.append(envelope["data"])
+        try:
+            results.append(unwrapped(msgspec.json.decode(await session.perform(payload))))
+        except AgentPtyError as error:
+            details = {**error.details, "step": number, "results": results}
+            raise from_wire(
+                error.code, f"step {number} ({step.get('op')}): {error}", details
+            ) from None
     return Done(results=results)
 
 
-OP = Op(name="batch", answer="batched", request=Batch, where="session", handler=batch)
+OP = Op(
+    name="batch",
+    answer="batched",
+    request=Batch,
+    where="session",
+    handler=batch,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                json_list("steps", _EXAMPLE, help="JSON array of requests; `-` reads stdin"),
+            ),
+            text=lambda _call, done: f"{len(done['results'])} step(s) done",
+            examples=(_COMMAND,),
+        ),
+    ),
+)

@@ -9,6 +9,8 @@ from msgspec import Meta, Struct
 from agent_pty.core.history import Entry
 from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+from agent_pty.ops.cell_text import print_result, print_so_far
+from agent_pty.ops.command import NAME, TOKENS, Command, Part, duration, part, text_or_stdin
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
 
@@ -100,7 +102,7 @@ class History(Request, frozen=True, kw_only=True):
 
 
 class Done(Struct, frozen=True, kw_only=True):
-    """It is so."""
+    """The session that is ready, or that has the note."""
 
     id: str
 
@@ -178,10 +180,82 @@ async def history(session: Session, request: History) -> Past:
     return Past(entries=session.cells.history(request.lines))
 
 
-RUN = Op(name="run", answer="cell", request=Run, where="session", handler=run)
-FIRE = Op(name="fire", answer="cell", request=Fire, where="session", handler=fire)
-POLL = Op(name="poll", answer="cell", request=Poll, where="session", handler=poll)
-PEEK = Op(name="peek", answer="cell", request=Peek, where="session", handler=peek)
+def _limited(default: str) -> Part:
+    return duration("timeout_ms", default=default, note=", 0: no limit")
+
+
+_CODE = text_or_stdin("code", help="what to run; - reads standard input")
+_CELL = part("cell", into="cell", nargs="?", help="default: the one that runs, or ended last")
+_SPILL = frozenset({"spill"})
+
+RUN = Op(
+    name="run",
+    answer="cell",
+    request=Run,
+    where="session",
+    handler=run,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                _CODE,
+                duration("timeout_ms", default="30s", note=", 0: no limit"),
+                TOKENS,
+            ),
+            finish=print_result,
+            hidden=_SPILL,
+            examples=(
+                "agent-pty run work 'make test'",
+                "agent-pty run work 'npm ci' --timeout 10m --max-tokens 800",
+                "agent-pty run py - --json",
+            ),
+        ),
+    ),
+)
+FIRE = Op(
+    name="fire",
+    answer="cell",
+    request=Fire,
+    where="session",
+    handler=fire,
+    commands=(
+        Command(
+            parts=(NAME, _CODE, _limited("5m")),
+            text=lambda _call, cell: str(cell["cell_id"]),
+            examples=("agent-pty fire work 'make all'",),
+        ),
+    ),
+)
+POLL = Op(
+    name="poll",
+    answer="cell",
+    request=Poll,
+    where="session",
+    handler=poll,
+    commands=(
+        Command(
+            parts=(NAME, _CELL, TOKENS),
+            finish=print_result,
+            hidden=_SPILL,
+            examples=("agent-pty poll work", "agent-pty poll work 3f9a0c12de45 --json"),
+        ),
+    ),
+)
+PEEK = Op(
+    name="peek",
+    answer="cell",
+    request=Peek,
+    where="session",
+    handler=peek,
+    commands=(
+        Command(
+            parts=(NAME, _CELL, TOKENS),
+            finish=print_so_far,
+            hidden=_SPILL,
+            examples=("agent-pty peek work --max-tokens 200",),
+        ),
+    ),
+)
 OUTPUT = Op(name="output", answer="output", request=Output, where="session", handler=output)
 READY = Op(name="ready", answer="ready", request=Ready, where="session", handler=ready)
 FACT = Op(name="cell", answer="cell_fact", request=Fact, where="session", handler=fact)

@@ -200,10 +200,8 @@ class Registry(Protocol):
     ) -> AsyncIterator[bytes]:
         """Yield the events of one session, or of all; of one also those after a number."""
 
-    def speak(
-        self, *, program: str, argv: Sequence[str], cwd: str, session: str | None, parent: str
-    ) -> Any:
-        """Speak a command line of `k` or `km`; the daemon knows how to pass it on."""
+    def command_line(self, asked: Any) -> Any:
+        """Carry out a command line (`ops.words.Words`); the daemon knows how to stream it."""
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Let the session's host answer a request."""

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
+from agent_pty.ops.command import Call, Command, assignments, directory, duration, part, program
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Wanted
 from agent_pty.ops.new import Cols, Rows
@@ -114,10 +115,42 @@ async def _told(registry: Registry, name: str, *, ended: bool) -> Executed:
 async def _ask(registry: Registry, name: str, **fields: Any) -> dict[str, Any]:
     payload = msgspec.json.encode({**fields, "id": name})
     envelope = msgspec.json.decode(await registry.forward(name, payload))
-    if not envelope["ok"]:
-        raise from_wire(envelope["code"], envelope["error"], envelope["details"])
-    answer: dict[str, Any] = envelope["data"]["data"]
+    answer: dict[str, Any] = unwrapped(envelope)["data"]
     return answer
 
 
-OP = Op(name="exec", answer="executed", request=Exec, where="daemon", handler=execute, waits=True)
+_TIMED_OUT = 4
+
+
+async def _print_executed(call: Call, done: dict[str, Any]) -> int:
+    if call.json or done["output"]:
+        await call.show(done, done["output"].removesuffix("\n"))
+    if done["running"]:
+        await call.warn(f"it goes on as session {done['session']}")
+        return _TIMED_OUT
+    if done["truncated"]:
+        await call.warn(f"all of it: agent-pty read {done['session']}")
+    return 128 + done["signal"] if done["signal"] else done["exit_code"] or 0
+
+
+OP = Op(
+    name="exec",
+    answer="executed",
+    request=Exec,
+    where="daemon",
+    handler=execute,
+    waits=True,
+    commands=(
+        Command(
+            parts=(
+                part("name", "--name", into="id", metavar="ID", help="its name if it goes on"),
+                directory(),
+                duration("timeout_ms", default="30s", note=", 0: no limit"),
+                assignments("env", "--env", help="may be repeated"),
+                program(required=True),
+            ),
+            finish=_print_executed,
+            examples=("agent-pty exec -- git status", "agent-pty exec --timeout 2m -- make -j2"),
+        ),
+    ),
+)

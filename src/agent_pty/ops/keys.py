@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from agent_pty.core.chord import chord
+from agent_pty.ops.command import NAME, Call, Command, duration, part, text_or_file
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
@@ -62,5 +63,47 @@ async def paste(session: Session, request: Paste) -> Pasted:
     return Pasted(cursor=cursor, bracketed=bracketed)
 
 
-KEYS = Op(name="keys", answer="pressed", request=Keys, where="session", handler=keys)
-PASTE = Op(name="paste", answer="pasted", request=Paste, where="session", handler=paste)
+KEYS = Op(
+    name="keys",
+    answer="pressed",
+    request=Keys,
+    where="session",
+    handler=keys,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part(
+                    "keys",
+                    into="keys",
+                    nargs="+",
+                    metavar="KEY",
+                    help="ctrl-c up f5 alt-x shift-tab enter a",
+                ),
+                duration("delay_ms", "--delay", note=": pause between two keys"),
+            ),
+            text=lambda _call, pressed: f"pressed {pressed['keys']} key(s)",
+            examples=("agent-pty keys work ctrl-c", "agent-pty keys vim escape : w q enter"),
+        ),
+    ),
+)
+
+
+def _pasted(_call: Call, pasted: dict[str, bool]) -> str:
+    return "pasted" if pasted["bracketed"] else "pasted (not bracketed)"
+
+
+PASTE = Op(
+    name="paste",
+    answer="pasted",
+    request=Paste,
+    where="session",
+    handler=paste,
+    commands=(
+        Command(
+            parts=(NAME, text_or_file()),
+            text=_pasted,
+            examples=("agent-pty paste work --file notes.txt", "pbpaste | agent-pty paste work -"),
+        ),
+    ),
+)

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
+from agent_pty.ops.command import Call, Command
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 
@@ -30,7 +31,35 @@ async def shutdown(registry: Registry, request: Shutdown) -> None:
     registry.shut_down(keep=request.keep)
 
 
-STATUS = Op(name="status", answer="status", request=Status, where="daemon", handler=status)
+def status_object(socket: str | None, *, error: str | None) -> dict[str, Any]:
+    """Return the contract's object for a daemon that is not there."""
+    return {
+        "socket": socket,
+        "running": False,
+        "session_count": 0,
+        "trace_path": None,
+        "error": error,
+        "pid": None,
+    }
+
+
+async def _print_status(call: Call, facts: dict[str, Any]) -> int:
+    """Print the contract's keys first, in their order, ours after them."""
+    shown = {**status_object(facts["socket"], error=None), **facts, "running": True}
+    await call.show(shown, f"agent-pty daemon running: {facts['session_count']} session(s)")
+    return 0
+
+
+STATUS = Op(
+    name="status",
+    answer="status",
+    request=Status,
+    where="daemon",
+    handler=status,
+    commands=(
+        Command(finish=_print_status, examples=("agent-pty status", "agent-pty status --json")),
+    ),
+)
 SHUTDOWN = Op(
     name="shutdown", answer="shutdown", request=Shutdown, where="daemon", handler=shutdown
 )

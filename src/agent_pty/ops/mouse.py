@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from agent_pty.errors import BadRequest
+from agent_pty.ops.command import NAME, Command, part, screen_cell
 from agent_pty.ops.context import Session
 from agent_pty.ops.new import MOST_COLS, MOST_ROWS
 from agent_pty.ops.op import Mutation, Op
@@ -102,6 +103,63 @@ async def drag(session: Session, request: Drag) -> Clicked:
     return Clicked(cursor=cursor, row=request.to_row, col=request.to_col)
 
 
-CLICK = Op(name="click", answer="clicked", request=Click, where="session", handler=click)
-WHEEL = Op(name="wheel", answer="wheeled", request=Wheel, where="session", handler=wheel)
-DRAG = Op(name="drag", answer="dragged", request=Drag, where="session", handler=drag)
+_AT = screen_cell("at", "--at", row="row", col="col", help="cell, counted from 0")
+
+CLICK = Op(
+    name="click",
+    answer="clicked",
+    request=Click,
+    where="session",
+    handler=click,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part("text", into="text", nargs="?", help="click in the middle of this text"),
+                _AT,
+                part(
+                    "mod",
+                    "--mod",
+                    into="mods",
+                    action="append",
+                    choices=["ctrl", "alt", "shift"],
+                    help="hold this key; may be repeated",
+                ),
+            ),
+            text=lambda _call, clicked: f"clicked {clicked['row']},{clicked['col']}",
+            examples=("agent-pty click tui OK", "agent-pty click tui --at 4,10 --button right"),
+        ),
+    ),
+)
+WHEEL = Op(
+    name="wheel",
+    answer="wheeled",
+    request=Wheel,
+    where="session",
+    handler=wheel,
+    commands=(
+        Command(
+            parts=(NAME, _AT),
+            text=lambda call, _turned: f"wheel {call.options.direction} {call.options.count or 1}",
+            examples=("agent-pty wheel tui down --count 3",),
+        ),
+    ),
+)
+DRAG = Op(
+    name="drag",
+    answer="dragged",
+    request=Drag,
+    where="session",
+    handler=drag,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                screen_cell("start", row="row", col="col", help="where to press"),
+                screen_cell("end", row="to_row", col="to_col", help="where to let go"),
+            ),
+            text=lambda _call, dragged: f"dragged to {dragged['row']},{dragged['col']}",
+            examples=("agent-pty drag tui 2,0 2,20",),
+        ),
+    ),
+)

@@ -7,6 +7,18 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from agent_pty.errors import BadRequest
+from agent_pty.ops.command import (
+    Call,
+    Command,
+    Fields,
+    Part,
+    argument,
+    assignments,
+    directory,
+    expand,
+    part,
+    program,
+)
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Wanted
 from agent_pty.ops.op import Mutation, Op
@@ -92,4 +104,48 @@ def _check_env(env: dict[str, str]) -> None:
         raise BadRequest("the environment is larger than 1 MiB", field="env")
 
 
-OP = Op(name="new", answer="session_created", request=New, where="daemon", handler=new)
+async def _create(call: Call, fields: Fields) -> int:
+    created = await call.ask("new", **fields)
+    if call.options.ready:
+        await call.ask("ready", id=created["id"])
+    await call.show(created, f"created session {created['id']}")
+    return 0
+
+
+async def _shell(call: Call) -> Fields:
+    given = call.options.shell
+    return {"shell": None if given is None else await expand(call, given)}
+
+
+OP = Op(
+    name="new",
+    answer="session_created",
+    request=New,
+    where="daemon",
+    handler=new,
+    commands=(
+        Command(
+            parts=(
+                directory(),
+                part("name", "--name", into="id", metavar="NAME", help="default: s1, s2, ..."),
+                Part(
+                    arguments=(
+                        argument("--shell", metavar="PATH", help="default: bash, else /bin/sh"),
+                    ),
+                    fields=("shell",),
+                    fill=_shell,
+                ),
+                assignments("env", "--env", help="may be repeated"),
+                part(
+                    "ready", "--ready", action="store_true", help="return when its prompt is ready"
+                ),
+                program(required=False),
+            ),
+            run=_create,
+            examples=(
+                "agent-pty new --repo . --name work",
+                "agent-pty new --name py --env DEBUG=1 -- python3 -q",
+            ),
+        ),
+    ),
+)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 
-from agent_pty.errors import AgentPtyError, BadRequest, Internal
+from agent_pty.errors import AgentPtyError, BadRequest, Internal, unwrapped
+from agent_pty.ops.command import Command
 
 # What client and daemon must agree on; a request may name it in `v`.
 PROTOCOL = 1
@@ -45,8 +46,10 @@ class Op:
     # Returns the result; of a stream, an async iterator of bytes.
     handler: Callable[[Any, Any], Any]
     stream: bool = False
-    # Waits for something outside: who leaves ends it. Any other change is carried out whole.
+    # Waits for something outside: a caller that leaves ends it. Any other change is carried out.
     waits: bool = False
+    # How it is called on the command line; an op without a command is for programs only.
+    commands: Sequence[Command] = ()
 
     @property
     def mutates(self) -> bool:
@@ -112,6 +115,31 @@ def decode(op: Op, payload: bytes) -> Request:
         return msgspec.json.decode(payload, type=op.request)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}", op=op.name) from error
+
+
+def convert(op: Op, fields: dict[str, Any]) -> Request:
+    """Build a request from values; strings may have surrogates, which JSON cannot carry."""
+    try:
+        return msgspec.convert(fields, op.request)
+    except msgspec.ValidationError as error:
+        raise BadRequest(f"invalid request: {error}", op=op.name) from error
+
+
+def encode(name: str, fields: dict[str, Any]) -> bytes:
+    """Return a request as it is sent."""
+    try:
+        return _encoder.encode({"op": name, **fields})
+    except UnicodeEncodeError as error:
+        raise BadRequest("text, names and paths must be valid UTF-8") from error
+
+
+def content(envelope: bytes) -> Any:
+    """Return what an envelope carries, or raise the error in it."""
+    decoded = msgspec.json.decode(envelope)
+    data = unwrapped(decoded).get("data")
+    if decoded.get("replayed") and isinstance(data, dict):
+        return {**data, "replayed": True}
+    return data
 
 
 def success(op: Op, result: Any) -> bytes:

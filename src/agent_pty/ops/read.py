@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta
 
+from agent_pty.ops.command import NAME, TOKENS, Call, Command, Fields, fitted_text
 from agent_pty.ops.context import Session
 from agent_pty.ops.model import Reading
 from agent_pty.ops.op import LARGEST_PAGE, Cursor, Op, Request
@@ -31,4 +32,42 @@ async def read(session: Session, request: Read) -> Reading:
     )
 
 
-OP = Op(name="read", answer="reading", request=Read, where="session", handler=read)
+async def _print_pages(call: Call, fields: Fields) -> int:
+    """Print page after page; with JSON, or if only a part was asked for, one."""
+    one_page = call.json or fields["tail"] is not None or fields["max_bytes"] is not None
+    while True:
+        page = await call.ask("read", **fields)
+        await _print_page(call, page)
+        fields = {**fields, "since": page["cursor"]}
+        if one_page or not page["more"]:
+            return 0
+
+
+async def _print_page(call: Call, page: dict[str, Any]) -> None:
+    if call.json:
+        await call.show_json(page)
+        return
+    if page["gap"]:
+        start, end = page["gap"]["start"], page["gap"]["end"]
+        await call.warn(f"gap: text from cursor {start} to {end} is no longer kept")
+    rest = f"agent-pty read {call.options.name} --since CURSOR"
+    await call.print(fitted_text(call, page["text"], rest=rest))
+
+
+OP = Op(
+    name="read",
+    answer="reading",
+    request=Read,
+    where="session",
+    handler=read,
+    commands=(
+        Command(
+            parts=(NAME, TOKENS),
+            run=_print_pages,
+            examples=(
+                "agent-pty read work --tail 20",
+                "agent-pty read work --since 4096 --json",
+            ),
+        ),
+    ),
+)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from agent_pty.ops.command import NAME, Call, Command, part
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
 from agent_pty.ops.op import Mutation, Op, Request
@@ -49,6 +50,58 @@ async def rename(registry: Registry, request: Rename) -> Renamed:
     return Renamed(id=(await registry.rename(request.id, request.name)).id)
 
 
-LIST = Op(name="list", answer="sessions", request=List, where="daemon", handler=list_sessions)
-KILL = Op(name="kill", answer="killed", request=Kill, where="daemon", handler=kill)
-RENAME = Op(name="rename", answer="renamed", request=Rename, where="daemon", handler=rename)
+async def _print_list(call: Call, sessions: list[dict[str, Any]]) -> int:
+    if call.json:
+        await call.show_json(sessions)
+    else:
+        await call.print("".join(_line(one) for one in sessions))
+    return 0
+
+
+def _line(session: dict[str, Any]) -> str:
+    pid = session["process_id"] or "-"
+    active = str(session["active"]).lower()
+    line = f"{session['id']} active={active} pid={pid} workspace={session['workspace']}"
+    if session["state"] == "exited":
+        how = f"signal:{session['signal']}" if session["signal"] else session["exit_code"]
+        line += f" exit={'unknown' if how is None else how}"
+    return line.encode("unicode_escape").decode() + "\n"
+
+
+async def _print_killed(call: Call, killed: dict[str, Any]) -> int:
+    await call.show(killed, "killed")
+    for survivor in killed["survivors"]:
+        await call.warn(f"survived: {survivor['pid']} {survivor['command']}")
+    return 1 if killed["survivors"] else 0
+
+
+LIST = Op(
+    name="list",
+    answer="sessions",
+    request=List,
+    where="daemon",
+    handler=list_sessions,
+    commands=(Command(finish=_print_list, examples=("agent-pty list --json",)),),
+)
+KILL = Op(
+    name="kill",
+    answer="killed",
+    request=Kill,
+    where="daemon",
+    handler=kill,
+    commands=(Command(parts=(NAME,), finish=_print_killed, examples=("agent-pty kill work",)),),
+)
+RENAME = Op(
+    name="rename",
+    answer="renamed",
+    request=Rename,
+    where="daemon",
+    handler=rename,
+    commands=(
+        Command(
+            parts=(NAME, part("new_name", into="name", help="its new name")),
+            text=lambda call, done: f"renamed {call.options.name} to {done['id']}",
+            examples=("agent-pty rename s1 build",),
+        ),
+    ),
+)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from agent_pty.ops.command import NAME, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
@@ -32,4 +33,21 @@ async def resize(session: Session, request: Resize) -> Resized:
     return Resized(rows=request.rows, cols=request.cols)
 
 
-OP = Op(name="resize", answer="resized", request=Resize, where="session", handler=resize)
+OP = Op(
+    name="resize",
+    answer="resized",
+    request=Resize,
+    where="session",
+    handler=resize,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part("rows", "--rows", into="rows", type=int, required=True, help="height"),
+                part("cols", "--cols", into="cols", type=int, required=True, help="width"),
+            ),
+            text=lambda call, now: f"resized {call.options.name} to {now['rows']}x{now['cols']}",
+            examples=("agent-pty resize work --rows 40 --cols 120",),
+        ),
+    ),
+)

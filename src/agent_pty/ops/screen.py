@@ -6,9 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from agent_pty.ops.command import NAME, TOKENS, Command, part
 from agent_pty.ops.context import Form, Session
 from agent_pty.ops.model import Changes, Screen
 from agent_pty.ops.op import Op, Request
+from agent_pty.ops.screen_text import print_screen
 
 _MOST_SCROLLBACK = 10_000
 
@@ -80,7 +82,47 @@ async def render(session: Session, request: Render) -> Rendered:
     return Rendered(format=request.format, content=content)
 
 
-SCREEN = Op(name="screen", answer="screen", request=LookAt, where="session", handler=screen)
+SCREEN = Op(
+    name="screen",
+    answer="screen",
+    request=LookAt,
+    where="session",
+    handler=screen,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part(
+                    "format",
+                    "--format",
+                    choices=["text", "markdown", "json", "ansi", "html"],
+                    default="text",
+                    help="default: text",
+                ),
+                part(
+                    "scrollback",
+                    "--scrollback",
+                    type=int,
+                    default=0,
+                    metavar="N",
+                    help="rows above it too",
+                ),
+                part("since", "--since", metavar="HASH", help="only the rows changed since then"),
+                part("find", "--find", metavar="TEXT", help="print ROW,COL of each place of TEXT"),
+                part("png", "--png", metavar="FILE", help="save a picture"),
+                part("svg", "--svg", metavar="FILE", help="save a picture"),
+                TOKENS,
+            ),
+            run=print_screen,
+            examples=(
+                "agent-pty screen work",
+                "agent-pty screen work --format json",
+                "agent-pty screen work --since 5f1c0a9be4d27a83 --json",
+                "agent-pty screen work --png work.png",
+            ),
+        ),
+    ),
+)
 CHANGES = Op(
     name="changes", answer="changes", request=WhatChanged, where="session", handler=changes
 )

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from agent_pty.ops.command import NAME, Command, part, text_or_file
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
@@ -30,4 +31,38 @@ async def send(session: Session, request: Send) -> Sent:
     return Sent(cursor=await session.input.type(request.text, enter=request.enter))
 
 
-OP = Op(name="send", answer="sent", request=Send, where="session", handler=send)
+OP = Op(
+    name="send",
+    answer="sent",
+    request=Send,
+    where="session",
+    handler=send,
+    commands=(
+        Command(
+            parts=(NAME, text_or_file()),
+            text="sent",
+            examples=('agent-pty send work "cargo test"', "git diff | agent-pty send work -"),
+        ),
+        Command(
+            name="type",
+            summary="Type text without pressing Enter; several lines are one paste.",
+            parts=(
+                NAME,
+                text_or_file(),
+                part(
+                    "enter",
+                    "--enter",
+                    into="enter",
+                    action="store_true",
+                    help="press Enter afterwards",
+                ),
+            ),
+            text="typed",
+            hidden=frozenset({"approval"}),
+            examples=(
+                "agent-pty type work 'git commit -m '",
+                "agent-pty type vim --file poem.txt",
+            ),
+        ),
+    ),
+)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import signal as signals
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellReport
+from agent_pty.ops.command import NAME, Call, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
@@ -70,6 +71,41 @@ def _number(given: str | int) -> signals.Signals:
 
 
 INTERRUPT = Op(
-    name="interrupt", answer="interrupted", request=Interrupt, where="session", handler=interrupt
+    name="interrupt",
+    answer="interrupted",
+    request=Interrupt,
+    where="session",
+    handler=interrupt,
+    commands=(Command(parts=(NAME,), text="interrupted", examples=("agent-pty interrupt work",)),),
 )
-SIGNAL = Op(name="signal", answer="signalled", request=Signal, where="session", handler=signal)
+
+
+def _signalled(_call: Call, done: dict[str, Any]) -> str:
+    pids = " ".join(str(pid) for pid in done["pids"]) or "nobody"
+    return f"signalled {done['signal']} to {pids}"
+
+
+SIGNAL = Op(
+    name="signal",
+    answer="signalled",
+    request=Signal,
+    where="session",
+    handler=signal,
+    commands=(
+        Command(
+            parts=(
+                NAME,
+                part("signal", into="signal", help="name or number: TERM, SIGHUP, 9"),
+                part(
+                    "all",
+                    "--all",
+                    into="everyone",
+                    action="store_true",
+                    help="every process, not the foreground only",
+                ),
+            ),
+            text=_signalled,
+            examples=("agent-pty signal work TERM",),
+        ),
+    ),
+)

@@ -9,7 +9,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import AgentPtyError, BadRequest, from_wire
+from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
+from agent_pty.ops.command import (
+    TOKENS,
+    Call,
+    Command,
+    Fields,
+    Part,
+    argument,
+    duration,
+    fitted_text,
+    part,
+)
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
 from agent_pty.ops.op import Cursor, Op, Request, failure
@@ -119,16 +130,12 @@ async def _one(registry: Registry, name: str, request: WaitMany) -> Outcome:
         answer = await registry.forward(name, payload)
     except AgentPtyError as error:  # unknown, or lost: an outcome like any other
         answer = failure(error)
-    envelope = msgspec.json.decode(answer)
-    if envelope["ok"]:
-        seen = envelope["data"]["data"]
-        return Outcome(id=name, code="matched", observation=seen, error=None)
-    return Outcome(
-        id=name,
-        code=envelope["code"],
-        observation=envelope["details"].get("observation"),
-        error=envelope["error"],
-    )
+    try:
+        seen = unwrapped(msgspec.json.decode(answer))["data"]
+    except AgentPtyError as error:
+        found = error.details.get("observation")
+        return Outcome(id=name, code=error.code, observation=found, error=str(error))
+    return Outcome(id=name, code="matched", observation=seen, error=None)
 
 
 def _decided(mode: str, outcomes: Sequence[Outcome]) -> bool:
@@ -155,7 +162,87 @@ def _several(conditions: str | list[str]) -> list[str]:
     return several
 
 
-OP = Op(name="wait", answer="observation", request=Wait, where="session", handler=wait)
+_FAIL_ON = 7
+
+
+async def _wait(call: Call, fields: Fields) -> int:
+    o = call.options
+    if o.any and o.all:
+        raise Usage("--any or --all, not both")
+    if o.since is not None and len(o.names) > 1:
+        raise Usage("--since is a cursor of one session: wait for one")
+    if len(o.names) > 1 or o.any or o.all:
+        del fields["since"]
+        return await _wait_for_several(call, {**fields, "mode": "all" if o.all else "any"})
+    seen = await call.ask("wait", id=o.names[0], **fields)
+    rest = f"agent-pty read {o.names[0]} --since CURSOR"
+    if call.json:
+        await call.show_json(seen)
+    else:
+        await call.print(fitted_text(call, seen["screen"]["text"], rest=rest))
+    return _FAIL_ON if seen["failed"] else 0
+
+
+async def _wait_for_several(call: Call, fields: Fields) -> int:
+    answer = await call.ask("wait_many", ids=call.options.names, **fields)
+    if call.json:
+        await call.show_json(answer)
+    for outcome in () if call.json else answer["outcomes"]:
+        seen = outcome["observation"]
+        line = f"{outcome['id']} {outcome['code']} {seen['matched'] if seen else ''}"
+        await call.print(line.rstrip() + "\n")
+    seen_all = [outcome["observation"] for outcome in answer["outcomes"]]
+    return _FAIL_ON if any(seen and seen["failed"] for seen in seen_all) else 0
+
+
+OP = Op(
+    name="wait",
+    answer="observation",
+    request=Wait,
+    where="session",
+    handler=wait,
+    commands=(
+        Command(
+            parts=(
+                Part(
+                    arguments=(
+                        argument(
+                            "names", nargs="+", metavar="name", help="the session, or several"
+                        ),
+                    ),
+                    fields=("id",),
+                ),
+                part(
+                    "until",
+                    "--until",
+                    into="until",
+                    action="append",
+                    required=True,
+                    metavar="COND",
+                    help="text, regex:P, screen:P, prompt, idle:2s, cell:ID, exit; may be repeated",
+                ),
+                part(
+                    "fail_on",
+                    "--fail-on",
+                    into="fail_on",
+                    action="append",
+                    default=[],
+                    metavar="COND",
+                    help="ends with 7",
+                ),
+                duration("timeout_ms", default="30s"),
+                TOKENS,
+                part("any", "--any", action="store_true", help="until one session matches"),
+                part("all", "--all", action="store_true", help="until all sessions match"),
+            ),
+            run=_wait,
+            examples=(
+                'agent-pty wait work --until "finished in" --fail-on "regex:error\\[" --timeout 5m',
+                "agent-pty wait a b --all --until prompt",
+            ),
+        ),
+    ),
+)
 MANY = Op(
     name="wait_many", answer="observations", request=WaitMany, where="daemon", handler=wait_many
 )

@@ -8,6 +8,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from agent_pty.errors import BadRequest
+from agent_pty.ops.command import Call, Command, Fields, part
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Cursor, Op, Request
 
@@ -29,4 +30,32 @@ def watch(registry: Registry, request: Watch) -> AsyncIterator[bytes]:
     return registry.watch(name=request.id, kinds=request.events, since=request.since)
 
 
-OP = Op(name="watch", answer="watching", request=Watch, where="daemon", handler=watch, stream=True)
+async def _print_events(call: Call, fields: Fields) -> int:
+    return await call.events(**fields)
+
+
+OP = Op(
+    name="watch",
+    answer="watching",
+    request=Watch,
+    where="daemon",
+    handler=watch,
+    stream=True,
+    commands=(
+        Command(
+            parts=(
+                part("name", into="id", nargs="?", help="one session (default: all)"),
+                part(
+                    "event",
+                    "--event",
+                    into="events",
+                    action="append",
+                    metavar="KIND",
+                    help="only these; may be repeated",
+                ),
+            ),
+            run=_print_events,
+            examples=("agent-pty watch", "agent-pty watch work --event exited --event prompt"),
+        ),
+    ),
+)

@@ -1,7 +1,8 @@
-"""`words`: one command line of `k` or `km`, spoken by the daemon."""
+"""`words`: one command line of `agent-pty`, `k` or `km`, carried out by the daemon."""
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
@@ -9,26 +10,36 @@ from msgspec import Meta
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 
+# What the full client says instead of a digest: it must not be sent away to itself.
+FULL_CLIENT = "full"
+
 
 class Words(Request, frozen=True, kw_only=True):
-    """Speak a command line of k or km; frames of its output and its exit status come back."""
+    """Carry out a command line; frames of its output and its exit status come back."""
 
-    program: Annotated[Literal["k", "km", "agent-tty"], Meta(description="which vocabulary")]
-    argv: Annotated[list[str], Meta(description="the words behind the program's name")]
+    program: Annotated[
+        Literal["agent-pty", "k", "km", "agent-tty"], Meta(description="which command line")
+    ]
+    argv: Annotated[list[str], Meta(description="the words after the program's name")]
     cwd: Annotated[str, Meta(description="where the caller is")]
     session: Annotated[str | None, Meta(description="the caller's K_SESSION")] = None
     parent: Annotated[str, Meta(description="the program that called")] = "?"
+    build: Annotated[str | None, Meta(description="digest of the calling script")] = None
+    octets: Annotated[
+        bool, Meta(description="in argv, cwd and session each character stands for one byte")
+    ] = False
+    terminals: Annotated[
+        list[bool] | None, Meta(description="whether stdin, stdout and stderr are terminals")
+    ] = None
+
+    def text(self, value: str) -> str:
+        """Return an argument as Python has it: bytes that are not UTF-8 are surrogates."""
+        return os.fsdecode(value.encode("latin-1")) if self.octets else value
 
 
 def words(registry: Registry, request: Words) -> Any:
-    """Speak."""
-    return registry.speak(
-        program=request.program,
-        argv=request.argv,
-        cwd=request.cwd,
-        session=request.session,
-        parent=request.parent,
-    )
+    """Carry it out."""
+    return registry.command_line(request)
 
 
 OP = Op(name="words", answer="saying", request=Words, where="daemon", handler=words, stream=True)

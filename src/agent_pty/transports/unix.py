@@ -28,6 +28,8 @@ _LINE_SECONDS = 30.0
 _READ_SECONDS = 60.0
 _MOST_UNREAD = 1024 * 1024
 _MOST_STREAMED = 64 * 1024
+# A client that gets no sign of life for two seconds takes us for dead.
+_ACKNOWLEDGE = 0.5
 
 
 class UnixServer:
@@ -175,7 +177,9 @@ class UnixClient(asyncio.Protocol):
         """Give the connection to a stream: from now on it carries bytes, both ways, to its end."""
         self._streaming = answer
         self._unsent += answer.head + b"\n"
-        if not answer.patient:
+        if answer.patient:
+            asyncio.get_running_loop().call_later(_ACKNOWLEDGE, self._send_unsent)
+        else:
             self._send_unsent()
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=_MOST_STREAMED)

@@ -16,8 +16,8 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
+from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.option import Parsed, milliseconds, parsed
-from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 
 RUN = "k run [-j] [-t N] [session] <code>"
 FIRE = "k fire [-t N] [session] <code>"
@@ -26,133 +26,133 @@ _TIMED_OUT, _WAITS = 124, 125  # as `timeout` has it, and the number behind it
 _MOST_WORDS = 2
 
 
-async def run(speaker: Speaker, words: list[str]) -> int:
+async def run(call: Call, words: list[str]) -> int:
     """Run code and say its output."""
     given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",))
-    session, code = await _target(speaker, given, RUN)
+    session, code = await _target(call, given, RUN)
     limit = milliseconds(given, 30)
     try:
-        cell = await _interruptible(speaker, session, code, limit)
+        cell = await _interruptible(call, session, code, limit)
     except InterruptFailed as error:
-        return await _unstopped(speaker, error, json="-j" in given.flags)
+        return await _unstopped(call, error, json="-j" in given.flags)
     except AgentPtyError as error:
-        return await _refused(speaker, _reason(error, session), json="-j" in given.flags)
+        return await _refused(call, _reason(error, session), json="-j" in given.flags)
     if "-j" in given.flags:
-        await _say_json(speaker, session, cell)
+        await _say_json(call, session, cell)
     else:
-        await _say_plain(speaker, session, cell)
+        await _say_plain(call, session, cell)
     return _status(cell, own="-e" in given.flags)
 
 
-async def _interruptible(speaker: Speaker, session: str, code: str, limit: int) -> dict[str, Any]:
+async def _interruptible(call: Call, session: str, code: str, limit: int) -> dict[str, Any]:
     """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
 
     async def stop() -> None:
-        await speaker.ops.ask("interrupt", id=session)
+        await call.ops.ask("interrupt", id=session)
 
-    running = speaker.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
-    cell: dict[str, Any] = await speaker.interrupted.guard(running, stop)
+    running = call.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
+    cell: dict[str, Any] = await call.interrupted.guard(running, stop)
     return cell
 
 
-async def fire(speaker: Speaker, words: list[str]) -> int:
+async def fire(call: Call, words: list[str]) -> int:
     """Start code and say its cell."""
     given = parsed(words, usage=FIRE, flags=("-j",), numbers=("-t",))
-    session, code = await _target(speaker, given, FIRE)
+    session, code = await _target(call, given, FIRE)
     limit = milliseconds(given, 300)
     try:
-        cell = await speaker.ops.ask("fire", id=session, code=code, timeout_ms=limit)
+        cell = await call.ops.ask("fire", id=session, code=code, timeout_ms=limit)
     except AgentPtyError as error:
-        return await _refused(speaker, _reason(error, session), json=True)
-    await speaker.said.line(jsoned({"cell_id": cell["cell_id"], "status": "fired"}))
+        return await _refused(call, _reason(error, session), json=True)
+    await call.output.line(jsoned({"cell_id": cell["cell_id"], "status": "fired"}))
     return 0
 
 
-async def _target(speaker: Speaker, given: Parsed, usage: str) -> tuple[str, str]:
+async def _target(call: Call, given: Parsed, usage: str) -> tuple[str, str]:
     """Return session and code: two words, or one word for the session that is understood."""
     if not given.words or len(given.words) > _MOST_WORDS:
         raise Refusal(f"usage: {usage}")
     if len(given.words) == _MOST_WORDS:
         return checked(given.words[0]), given.words[1]
-    session = await speaker.resolve(None)
+    session = await call.resolve(None)
     if session is None:
         raise Refusal(_NO_SESSION)
     return session, given.words[0]
 
 
-async def resolved(speaker: Speaker, given: str | None) -> str:
+async def resolved(call: Call, given: str | None) -> str:
     """Return the session meant, or refuse."""
-    session = await speaker.resolve(given)
+    session = await call.resolve(given)
     if session is None:
         raise Refusal(_NO_SESSION)
     return session
 
 
-async def poll(speaker: Speaker, words: list[str]) -> int:
+async def poll(call: Call, words: list[str]) -> int:
     """Say how a cell is; a result is given once."""
-    session, wanted = await _asked(speaker, words)
+    session, wanted = await _asked(call, words)
     try:
-        cell = await speaker.ops.ask("poll", id=session, cell=wanted, spill=False)
+        cell = await call.ops.ask("poll", id=session, cell=wanted, spill=False)
     except (UnknownCell, UnknownSession):
-        return await _no_cell(speaker, session, wanted)
+        return await _no_cell(call, session, wanted)
     if cell["status"] == "running":
-        await speaker.said.line(jsoned({"cell_id": cell["cell_id"], "status": "running"}))
+        await call.output.line(jsoned({"cell_id": cell["cell_id"], "status": "running"}))
         return 0
     if cell["status"] == "timeout" and cell["told"]:
         again = {"cell_id": cell["cell_id"], "status": "timeout", "output": "use k int or k kill"}
-        await speaker.said.line(jsoned(again))
+        await call.output.line(jsoned(again))
         return 1
-    await _say_json(speaker, session, cell)
+    await _say_json(call, session, cell)
     return 0
 
 
-async def peek(speaker: Speaker, words: list[str]) -> int:
+async def peek(call: Call, words: list[str]) -> int:
     """Say what a cell wrote so far; nothing is collected."""
-    session, wanted = await _asked(speaker, words)
+    session, wanted = await _asked(call, words)
     try:
-        cell = await speaker.ops.ask("peek", id=session, cell=wanted)
+        cell = await call.ops.ask("peek", id=session, cell=wanted)
     except (UnknownCell, UnknownSession):
-        return await _no_cell(speaker, session, wanted)
+        return await _no_cell(call, session, wanted)
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["for"] is not None:
         facts["for"] = cell["for"]
-    await _say_output(speaker, session, cell, facts, {**_extras(cell), **_why(cell)})
+    await _say_output(call, session, cell, facts, {**_extras(cell), **_why(cell)})
     return 0
 
 
-async def _asked(speaker: Speaker, words: list[str]) -> tuple[str, str | None]:
+async def _asked(call: Call, words: list[str]) -> tuple[str, str | None]:
     given = parsed(words, usage="k poll [session] [cell_id]", flags=("-j",))
     first, second = [*given.words, None, None][:2]
-    return await resolved(speaker, first), second
+    return await resolved(call, first), second
 
 
-async def _no_cell(speaker: Speaker, session: str, wanted: str | None) -> int:
+async def _no_cell(call: Call, session: str, wanted: str | None) -> int:
     if wanted is not None:
         unknown = {"cell_id": wanted, "status": "error", "output": "unknown cell"}
-        await speaker.said.line(jsoned(unknown))
+        await call.output.line(jsoned(unknown))
         return 1
-    return await _refused(speaker, f"no active cell on '{session}'", json=True)
+    return await _refused(call, f"no active cell on '{session}'", json=True)
 
 
-async def interrupt(speaker: Speaker, words: list[str]) -> int:
+async def interrupt(call: Call, words: list[str]) -> int:
     """Stop what runs; a session that is not there has nothing to stop."""
     given = parsed(words, usage="k int [session]", flags=("-j",))
-    session = await resolved(speaker, given.words[0] if given.words else None)
+    session = await resolved(call, given.words[0] if given.words else None)
     try:
-        await speaker.ops.ask("interrupt", id=session)
+        await call.ops.ask("interrupt", id=session)
     except InterruptFailed as error:
-        return await _unstopped(speaker, error, json=True)
+        return await _unstopped(call, error, json=True)
     except (UnknownSession, SessionEnded):
         pass
     shown = jsoned({"session": session, "status": "ok"}) if "-j" in given.flags else "OK"
-    await speaker.said.line(shown)
+    await call.output.line(shown)
     return 0
 
 
-async def _unstopped(speaker: Speaker, error: InterruptFailed, *, json: bool) -> int:
+async def _unstopped(call: Call, error: InterruptFailed, *, json: bool) -> int:
     failed = "interrupt failed; use k kill"
     facts = {"cell_id": error.details.get("cell_id"), "status": "error", "output": failed}
-    await speaker.said.line(jsoned(facts) if json else failed)
+    await call.output.line(jsoned(facts) if json else failed)
     return 1
 
 
@@ -167,8 +167,8 @@ def _reason(error: AgentPtyError, session: str) -> str:
     return f"send failed: {error}"
 
 
-async def _refused(speaker: Speaker, reason: str, *, json: bool) -> int:
-    await speaker.said.line(jsoned({"status": "error", "output": reason}) if json else reason)
+async def _refused(call: Call, reason: str, *, json: bool) -> int:
+    await call.output.line(jsoned({"status": "error", "output": reason}) if json else reason)
     return 1
 
 
@@ -192,23 +192,23 @@ def _why(cell: dict[str, Any]) -> dict[str, Any]:
     return {"error": cell["error"]} if cell["error"] else {}
 
 
-async def _say_json(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+async def _say_json(call: Call, session: str, cell: dict[str, Any]) -> None:
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["status"] == "timeout":
-        await speaker.said.line(jsoned({**facts, "output": ""}))
+        await call.output.line(jsoned({**facts, "output": ""}))
     elif cell["status"] == "error":
         extras = _extras(cell)
         if cell["error"] == "exited":
             extras = {"exit_code": cell["exit_code"]}
-        await speaker.said.line(jsoned({**facts, "output": cell["error"], **extras}))
+        await call.output.line(jsoned({**facts, "output": cell["error"], **extras}))
     else:
         if cell["for"] is not None:
             facts["for"] = cell["for"]
-        await _say_output(speaker, session, cell, facts, _extras(cell))
+        await _say_output(call, session, cell, facts, _extras(cell))
 
 
 async def _say_output(
-    speaker: Speaker,
+    call: Call,
     session: str,
     cell: dict[str, Any],
     facts: dict[str, Any],
@@ -216,46 +216,46 @@ async def _say_output(
 ) -> None:
     """Say an object whose `output` may be larger than memory is to hold: page by page."""
     if not cell["truncated"]:
-        await speaker.said.line(jsoned({**facts, "output": cell["output"], **extras}))
+        await call.output.line(jsoned({**facts, "output": cell["output"], **extras}))
         return
-    await speaker.said.out(jsoned(facts)[:-1] + ', "output": "')
-    async with contextlib.aclosing(_pages(speaker, session, cell)) as pages:
+    await call.output.write(jsoned(facts)[:-1] + ', "output": "')
+    async with contextlib.aclosing(_pages(call, session, cell)) as pages:
         async for text in pages:
-            await speaker.said.out(jsoned(text)[1:-1])
-    await speaker.said.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
+            await call.output.write(jsoned(text)[1:-1])
+    await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
 
 
-async def _say_plain(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
     if cell["status"] == "error":
-        await speaker.said.line(cell["error"])
+        await call.output.line(cell["error"])
     elif cell["status"] == "timeout":
-        await speaker.said.line("")
-        await speaker.said.err(
+        await call.output.line("")
+        await call.output.err(
             f"k: timed out; cell {cell['cell_id']} runs on: k peek {session} shows its output, "
             f"k poll {session} collects it, k int {session} stops it"
         )
     else:
-        await _say_text(speaker, session, cell)
+        await _say_text(call, session, cell)
     if cell["status"] == "waiting":
         hint = cell["hint"] or f"answer with k keys {session} ..., or stop it with k int {session}"
-        await speaker.said.err(f"k: waiting for {cell['for']}: {hint}")
+        await call.output.err(f"k: waiting for {cell['for']}: {hint}")
 
 
-async def _say_text(speaker: Speaker, session: str, cell: dict[str, Any]) -> None:
+async def _say_text(call: Call, session: str, cell: dict[str, Any]) -> None:
     if not cell["truncated"]:
-        await speaker.said.line(cell["output"])
+        await call.output.line(cell["output"])
         return
-    async with contextlib.aclosing(_pages(speaker, session, cell)) as pages:
+    async with contextlib.aclosing(_pages(call, session, cell)) as pages:
         async for text in pages:
-            await speaker.said.out(text)
-    await speaker.said.line("")
+            await call.output.write(text)
+    await call.output.line("")
 
 
-async def _pages(speaker: Speaker, session: str, cell: dict[str, Any]) -> AsyncGenerator[str, None]:
+async def _pages(call: Call, session: str, cell: dict[str, Any]) -> AsyncGenerator[str, None]:
     """Yield the output, page by page; while one is said, the next is on its way."""
 
     def fetch(since: int) -> asyncio.Task[dict[str, Any]]:
-        asking = speaker.ops.ask("output", id=session, cell=cell["cell_id"], since=since)
+        asking = call.ops.ask("output", id=session, cell=cell["cell_id"], since=since)
         return asyncio.get_running_loop().create_task(asking)
 
     coming: asyncio.Task[dict[str, Any]] | None = fetch(0)
@@ -265,7 +265,7 @@ async def _pages(speaker: Speaker, session: str, cell: dict[str, Any]) -> AsyncG
             coming = fetch(page["next"]) if page["more"] else None
             await asyncio.sleep(0)  # so that it is asked for now, not when this one was said
             if page["lost"]:
-                await speaker.said.err(f"k: {page['lost']} bytes of the output are no longer kept")
+                await call.output.err(f"k: {page['lost']} bytes of the output are no longer kept")
             yield page["text"]
     finally:
         if coming is not None:

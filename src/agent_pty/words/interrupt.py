@@ -72,3 +72,12 @@ class _Guard:
             self._task.cancel()
         if self.failure is not None and self._worker is not None:
             self._worker.uncancel()
+
+
+class GivenUp(Exception):
+    """The caller does not want to wait any longer; what was asked for ends with that."""
+
+
+async def give_up() -> None:
+    """Stop by giving up: a guard then cancels the work."""
+    raise GivenUp

@@ -8,10 +8,10 @@ from typing import Any
 
 from agent_pty import __version__
 from agent_pty.errors import AgentPtyError, UnknownCell
-from agent_pty.words.follow import events
+from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.help import KM_HELP
 from agent_pty.words.session import find
-from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
+from agent_pty.words.watch import events
 
 _CELL = re.compile(r"[0-9a-f]{12}")
 # After one of these nothing more comes of a cell, or nothing unless somebody acts.
@@ -20,23 +20,23 @@ _UNKNOWN = {"status": "error", "message": "unknown cell"}
 _CLOSED = frozenset({"exited", "killed", "lost"})
 
 
-async def speak(speaker: Speaker, argv: list[str]) -> int:
+async def run(call: Call, argv: list[str]) -> int:
     """Carry out one command line and return its exit status."""
     if not argv or argv[0] in ("-h", "--help"):
-        await speaker.said.out(KM_HELP)
+        await call.output.write(KM_HELP)
         return 0
     if argv[0] == "--version":
-        await speaker.said.line(f"km {__version__} (agent-pty)")
+        await call.output.line(f"km {__version__} (agent-pty)")
         return 0
     try:
-        monitor = _monitor(speaker, argv)
+        monitor = _monitor(call, argv)
     except Refusal as refusal:
-        await speaker.said.err(str(refusal))
+        await call.output.err(str(refusal))
         return 1
     return await monitor.follow()
 
 
-def _monitor(speaker: Speaker, argv: list[str]) -> _Monitor:
+def _monitor(call: Call, argv: list[str]) -> _Monitor:
     session = None
     if argv[0] != "--all":
         session = _named(argv[0])
@@ -48,7 +48,7 @@ def _monitor(speaker: Speaker, argv: list[str]) -> _Monitor:
             cell = word
         else:
             raise Refusal(f"unknown arg: {word}")
-    return _Monitor(speaker, session, cell, once=once)
+    return _Monitor(call, session, cell, once=once)
 
 
 def _named(name: str) -> str:
@@ -61,10 +61,8 @@ def _named(name: str) -> str:
 class _Monitor:
     """Follows events and says those that were asked for."""
 
-    def __init__(
-        self, speaker: Speaker, session: str | None, cell: str | None, *, once: bool
-    ) -> None:
-        self._speaker = speaker
+    def __init__(self, call: Call, session: str | None, cell: str | None, *, once: bool) -> None:
+        self._call = call
         self._session = session
         self._cell = cell
         self._once = once
@@ -77,7 +75,7 @@ class _Monitor:
             )
             return 1
         # Listen first, look back then: what ends in between is seen twice, never missed.
-        async for event in events(self._speaker, self._session):
+        async for event in events(self._call, self._session):
             if event is None:
                 return 0
             status = await self._hear(event)
@@ -86,7 +84,7 @@ class _Monitor:
         return 1
 
     async def _lives(self, session: str) -> bool:
-        found = await find(self._speaker, session)
+        found = await find(self._call, session)
         return found is not None and bool(found["active"])
 
     async def _hear(self, event: dict[str, Any]) -> int | None:
@@ -116,7 +114,7 @@ class _Monitor:
         if self._cell is None or self._session is None:
             return None
         try:
-            fact = await self._speaker.ops.ask("cell", id=self._session, cell=self._cell)
+            fact = await self._call.ops.ask("cell", id=self._session, cell=self._cell)
         except UnknownCell:
             await self._say(cell_id=self._cell, session=self._session, **_UNKNOWN)
             return 1
@@ -143,7 +141,7 @@ class _Monitor:
 
     async def _say(self, **facts: Any) -> None:
         facts.setdefault("ts", _now())
-        await self._speaker.said.line(jsoned(facts))
+        await self._call.output.line(jsoned(facts))
 
 
 def _now() -> str:

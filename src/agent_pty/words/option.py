@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent_pty.words.speaker import Refusal
+from agent_pty.words.call import Refusal
 
 _WEEK = 7 * 24 * 3600
 

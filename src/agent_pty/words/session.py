@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
+from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import resolved
+from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.option import milliseconds, parsed
-from agent_pty.words.speaker import Refusal, Speaker, checked, jsoned
 
 _ROWS, _COLS = 40, 120
 _READY_MS = 20_000
@@ -20,47 +21,47 @@ _EXEC = "k exec [-j] [-t N] -- argv..."
 _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
 
 
-async def new(speaker: Speaker, words: list[str]) -> int:
+async def new(call: Call, words: list[str]) -> int:
     """Start a session and return when its prompt is ready."""
     name, rest = checked(words[0]), words[1:]
-    frame, shown = _frame([word for word in rest if _is_option(word)], speaker.cwd)
-    if await _alive(speaker, name):
-        await speaker.said.line(f"OK {name} (alive)")
+    frame, shown = _frame([word for word in rest if _is_option(word)], call.cwd)
+    if await _alive(call, name):
+        await call.output.line(f"OK {name} (alive)")
         return 0
     command = " ".join(word for word in rest if not _is_option(word)) or "bash"
     try:
-        await _create(speaker, name, command, frame)
+        await _create(call, name, command, frame)
     except SessionExists:  # somebody else was faster
-        await speaker.said.line(f"OK {name} (alive)")
+        await call.output.line(f"OK {name} (alive)")
         return 0
     except AgentPtyError as error:
         raise Refusal(f"ERR {error}") from None
-    await speaker.said.line(f"OK {name}" + (f" prompt={shown!r}" if shown is not None else ""))
+    await call.output.line(f"OK {name}" + (f" prompt={shown!r}" if shown is not None else ""))
     return 0
 
 
-async def _create(speaker: Speaker, name: str, command: str, frame: str | None) -> None:
-    await speaker.ops.ask(
+async def _create(call: Call, name: str, command: str, frame: str | None) -> None:
+    await call.ops.ask(
         "new",
         id=name,
-        repo=speaker.cwd,
+        repo=call.cwd,
         argv=_argv(command),
         rows=_ROWS,
         cols=_COLS,
         frame=frame,
     )
     try:
-        await speaker.ops.ask("ready", id=name, timeout_ms=_READY_MS)
+        await call.ops.ask("ready", id=name, timeout_ms=_READY_MS)
     except SessionEnded as ended:
-        raise Refusal(await _obituary(speaker, name, ended)) from None
+        raise Refusal(await _obituary(call, name, ended)) from None
     except AgentPtyError as error:  # it runs, but shows no prompt: that is for the caller to know
-        await speaker.said.err(f"k: {name}: {error}")
+        await call.output.err(f"k: {name}: {error}")
 
 
-async def _obituary(speaker: Speaker, name: str, ended: SessionEnded) -> str:
+async def _obituary(call: Call, name: str, ended: SessionEnded) -> str:
     """Say how a program that ended at once did so, and leave nothing of it."""
-    said = (await speaker.ops.ask("read", id=name, tail=5))["text"].strip()
-    await speaker.ops.ask("kill", id=name)
+    said = (await call.ops.ask("read", id=name, tail=5))["text"].strip()
+    await call.ops.ask("kill", id=name)
     code = ended.details.get("exit_code")
     return f"ERR {name} exited at once (exit code {code})" + (f": {said}" if said else "")
 
@@ -111,62 +112,62 @@ def _hook(given: str, cwd: str) -> str:
     return path
 
 
-async def _alive(speaker: Speaker, name: str) -> bool:
+async def _alive(call: Call, name: str) -> bool:
     """Whether the session runs; one whose program has ended makes room for a new one."""
-    found = await find(speaker, name)
+    found = await find(call, name)
     if found is not None and not found["active"]:
-        await speaker.ops.ask("kill", id=name)
+        await call.ops.ask("kill", id=name)
         return False
     return found is not None
 
 
-async def find(speaker: Speaker, name: str) -> dict[str, Any] | None:
+async def find(call: Call, name: str) -> dict[str, Any] | None:
     """Return a session by its exact name."""
-    sessions: list[dict[str, Any]] = await speaker.ops.ask("list")
+    sessions: list[dict[str, Any]] = await call.ops.ask("list")
     return next((one for one in sessions if one["id"] == name), None)
 
 
-async def living(speaker: Speaker, name: str) -> dict[str, Any]:
+async def living(call: Call, name: str) -> dict[str, Any]:
     """Return a session that runs, or refuse."""
-    found = await find(speaker, name)
+    found = await find(call, name)
     if found is None or not found["active"]:
         raise Refusal(f"ERR no session '{name}'")
     return found
 
 
-async def kill(speaker: Speaker, words: list[str]) -> int:
+async def kill(call: Call, words: list[str]) -> int:
     """End a session; a name that nobody has is no reason to fail, but nothing was killed."""
     given = parsed(words, usage="k kill <session>", flags=("-j",))
     if not given.words:
         raise Refusal("usage: k kill <session>")
     name = checked(given.words[0])
     try:
-        killed = await speaker.ops.ask("kill", id=name)
+        killed = await call.ops.ask("kill", id=name)
     except UnknownSession:
         missing = {"status": "error", "output": f"no session '{name}'"}
         shown = jsoned(missing) if "-j" in given.flags else f"ERR no session '{name}'"
-        await speaker.said.line(shown)
+        await call.output.line(shown)
         return 0
     for one in killed["survivors"]:
-        await speaker.said.err(f"k: process {one['pid']} survived: {one['command']}")
+        await call.output.err(f"k: process {one['pid']} survived: {one['command']}")
     done = {"session": name, "status": "killed"}
-    await speaker.said.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
+    await call.output.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
     return 0
 
 
-async def ls(speaker: Speaker, words: list[str]) -> int:
+async def ls(call: Call, words: list[str]) -> int:
     """List our sessions, name first."""
     given = parsed(words, usage="k ls", flags=("-j",))
-    sessions = await speaker.ops.ask("list")
+    sessions = await call.ops.ask("list")
     if "-j" in given.flags:
-        await speaker.said.line(jsoned([_shown(one) for one in sessions]))
+        await call.output.line(jsoned([_shown(one) for one in sessions]))
     elif not sessions:
-        await speaker.said.line("no sessions")
+        await call.output.line("no sessions")
     else:
         width = max(len(one["id"]) for one in sessions)
         for one in sessions:
             program = shlex.join(one["argv"])
-            await speaker.said.line(f"{one['id']:<{width}}  {_state(one):<9} {program}".rstrip())
+            await call.output.line(f"{one['id']:<{width}}  {_state(one):<9} {program}".rstrip())
     return 0
 
 
@@ -180,82 +181,74 @@ def _state(one: dict[str, Any]) -> str:
     return f"exited {one['exit_code']}" if one["exit_code"] is not None else str(one["state"])
 
 
-async def status(speaker: Speaker, words: list[str]) -> int:
+async def status(call: Call, words: list[str]) -> int:
     """Say that a session is well; nothing is typed into it."""
     given = parsed(words, usage="k status [session]", flags=("-j",))
-    name = await resolved(speaker, given.words[0] if given.words else None)
-    found = await living(speaker, name)
+    name = await resolved(call, given.words[0] if given.words else None)
+    found = await living(call, name)
     shown = jsoned(_shown(found)) if "-j" in given.flags else f"OK {name} pipe=ok"
-    await speaker.said.line(shown)
+    await call.output.line(shown)
     return 0
 
 
-async def notify(speaker: Speaker, words: list[str]) -> int:
+async def notify(call: Call, words: list[str]) -> int:
     """Leave a note; the first of several words may be the session."""
     given = parsed(words, usage="k notify [session] <message>", flags=("-j",))
     words = given.words
     if not words:
         raise Refusal("usage: k notify [session] <message>")
-    named = len(words) > 1 and await find(speaker, words[0]) is not None
-    name = checked(words[0]) if named else await resolved(speaker, None)
+    named = len(words) > 1 and await find(call, words[0]) is not None
+    name = checked(words[0]) if named else await resolved(call, None)
     message = " ".join(words[1:] if named else words)
-    await living(speaker, name)
-    await speaker.ops.ask("notify", id=name, message=message, who=speaker.who)
+    await living(call, name)
+    await call.ops.ask("notify", id=name, message=message, who=call.who)
     done = {"session": name, "status": "notified", "message": message}
-    await speaker.said.line(jsoned(done) if "-j" in given.flags else f"OK notified: {message}")
+    await call.output.line(jsoned(done) if "-j" in given.flags else f"OK notified: {message}")
     return 0
 
 
-async def execute(speaker: Speaker, words: list[str]) -> int:
+async def execute(call: Call, words: list[str]) -> int:
     """Run one program in a terminal of its own and say what it wrote; exit as it did."""
     given = parsed(words, usage=_EXEC, flags=("-j",), numbers=("-t",))
     argv = given.words[1:] if given.words[:1] == ["--"] else given.words
     if not argv:
         raise Refusal(f"usage: {_EXEC}")
     limit = max(0, milliseconds(given, 30))
-    asking = speaker.ops.ask(
-        "exec", argv=argv, repo=speaker.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
+    asking = call.ops.ask(
+        "exec", argv=argv, repo=call.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
     )
     try:
-        done = await speaker.interrupted.guard(asking, _give_up)
-    except _GivenUp:
+        done = await call.interrupted.guard(asking, give_up)
+    except GivenUp:
         return _INTERRUPTED
     except AgentPtyError as error:
         failed = {"status": "error", "output": str(error)}
-        await speaker.said.line(jsoned(failed) if "-j" in given.flags else str(error))
+        await call.output.line(jsoned(failed) if "-j" in given.flags else str(error))
         return 1
-    return await _say_executed(speaker, done, json="-j" in given.flags)
+    return await _say_executed(call, done, json="-j" in given.flags)
 
 
-class _GivenUp(Exception):
-    """The caller does not want to wait any longer; what was asked for ends with that."""
-
-
-async def _give_up() -> None:
-    raise _GivenUp
-
-
-async def _say_executed(speaker: Speaker, done: dict[str, Any], *, json: bool) -> int:
+async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
     code = (128 + done["signal"]) if done["signal"] else done["exit_code"]
     kept = done["truncated"] and not done["running"]
-    pages = _pages(speaker, done["session"]) if kept else _one(done["output"])
+    pages = _pages(call, done["session"]) if kept else _one(done["output"])
     if json:
         extras = {"session": done["session"]} if done["running"] else {}
-        await _say_json(speaker, done, pages, extras | ({"exit_code": code} if code else {}))
+        await _say_json(call, done, pages, extras | ({"exit_code": code} if code else {}))
     else:
-        await _say_plain(speaker, pages)
+        await _say_plain(call, pages)
     if kept:  # only for its output
-        await speaker.ops.ask("kill", id=done["session"])
+        await call.ops.ask("kill", id=done["session"])
     if done["running"]:
-        await speaker.said.err(f"k: timed out; it goes on as session {done['session']}")
+        await call.output.err(f"k: timed out; it goes on as session {done['session']}")
         return _TIMED_OUT
     return code or 0
 
 
-async def _pages(speaker: Speaker, session: str) -> AsyncIterator[str]:
+async def _pages(call: Call, session: str) -> AsyncIterator[str]:
     since, more = 0, True
     while more:
-        page = await speaker.ops.ask("read", id=session, since=since)
+        page = await call.ops.ask("read", id=session, since=since)
         yield page["text"]
         since, more = page["cursor"], page["more"]
 
@@ -265,23 +258,23 @@ async def _one(text: str) -> AsyncIterator[str]:
 
 
 async def _say_json(
-    speaker: Speaker, done: dict[str, Any], pages: AsyncIterator[str], extras: dict[str, Any]
+    call: Call, done: dict[str, Any], pages: AsyncIterator[str], extras: dict[str, Any]
 ) -> None:
     """Say an object whose output may be large; its last line end is no part of it."""
     status = "timeout" if done["running"] else "done"
-    await speaker.said.out(f'{{"status": "{status}", "output": "')
+    await call.output.write(f'{{"status": "{status}", "output": "')
     held = ""
     async for page in pages:
         text = held + page
         held = "\n" if text.endswith("\n") else ""
-        await speaker.said.out(jsoned(text.removesuffix("\n"))[1:-1])
-    await speaker.said.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
+        await call.output.write(jsoned(text.removesuffix("\n"))[1:-1])
+    await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
 
 
-async def _say_plain(speaker: Speaker, pages: AsyncIterator[str]) -> None:
+async def _say_plain(call: Call, pages: AsyncIterator[str]) -> None:
     last = "\n"
     async for text in pages:
-        await speaker.said.out(text)
+        await call.output.write(text)
         last = text[-1:] or last
     if last != "\n":
-        await speaker.said.line("")
+        await call.output.line("")

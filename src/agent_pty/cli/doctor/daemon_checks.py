@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agent_pty import __version__
-from agent_pty.cli.check import Check, Trouble, examine, listening, reason
 from agent_pty.cli.command import Invocation
+from agent_pty.cli.doctor.checks import Check, Trouble, examine, listening, reason
 from agent_pty.cli.lifecycle import status_of
 from agent_pty.client.connection import connect
 from agent_pty.core.layout import Layout
@@ -15,7 +15,7 @@ from agent_pty.errors import AgentPtyError
 from agent_pty.store.lock import held
 
 if TYPE_CHECKING:
-    from agent_pty.cli.orphan import Leftovers, Orphan
+    from agent_pty.cli.doctor.leftovers import Leftovers, Orphan
 
 # More than a daemon needs to find out that a host does not answer.
 _PATIENCE = 10.0
@@ -116,7 +116,7 @@ def _running(where: Layout, status: dict[str, Any]) -> str:
 
 
 def _locked(where: Layout, error: str) -> str:
-    from agent_pty.cli.orphan import holder  # noqa: PLC0415  a broken psutil is for `leftovers`
+    from agent_pty.cli.doctor.leftovers import holder  # noqa: PLC0415  a broken psutil is for `leftovers`
 
     pid = holder(where.daemon_lock)
     who, remedy = (f" (pid {pid})", f"`kill -9 {pid}`") if pid else ("", "end it")
@@ -133,10 +133,10 @@ def _locked(where: Layout, error: str) -> str:
 def _left(
     where: Layout, status: dict[str, Any], instances: frozenset[str], orphans: list[Orphan]
 ) -> str:
-    from agent_pty.cli import orphan  # noqa: PLC0415  a broken psutil must fail this check alone
+    from agent_pty.cli.doctor import leftovers  # noqa: PLC0415  a broken psutil must fail this check alone
 
     ours = status["running"] and status.get("home") == where.home
-    left = orphan.survey(where, status=status if ours else None, instances=instances)
+    left = leftovers.survey(where, status=status if ours else None, instances=instances)
     orphans += left.orphans
     if left.orphans:
         pids = " ".join(str(one.pid) for one in left.orphans)

@@ -12,14 +12,14 @@ import os
 import signal
 from typing import Any
 
-from agent_pty.cli import table
-from agent_pty.cli.canvas import LEAVE, Canvas
 from agent_pty.cli.command import Invocation
-from agent_pty.cli.keyboard import Keyboard
-from agent_pty.cli.link import Link
-from agent_pty.cli.menu import Do, Menu, Order
-from agent_pty.cli.survey import Survey
-from agent_pty.cli.table import Row, View
+from agent_pty.cli.top import table
+from agent_pty.cli.top.connection import Link
+from agent_pty.cli.top.drawing import LEAVE, Canvas
+from agent_pty.cli.top.keyboard import Keyboard
+from agent_pty.cli.top.selection import Do, Menu, Order
+from agent_pty.cli.top.sessions import Survey
+from agent_pty.cli.top.table import Row, View
 from agent_pty.client.attach import follow
 from agent_pty.client.terminal import size
 from agent_pty.errors import AgentPtyError
@@ -184,7 +184,7 @@ class Live:
         elif order.row is not None and order.do is Do.ATTACH:
             self._attach(order.row)
         elif order.row is not None:
-            self._menu.note = f"{order.do.value} {order.row.id} ..."
+            self._menu.say(f"{order.do.value} {order.row.id} ...")
             self._tasks.create_task(self._act(order.do, order.row))
 
     async def _act(self, do: Do, row: Row) -> None:
@@ -192,9 +192,9 @@ class Live:
         try:
             done = await link.ask(do.value, id=row.id)
         except AgentPtyError as error:
-            self._menu.note = str(error)
+            self._menu.say(str(error))
         else:
-            self._menu.note = f"{do.past} {row.id}{_survivors(done)}"
+            self._menu.say(f"{do.past} {row.id}{_survivors(done)}")
         finally:
             link.close()
         self._news.set()
@@ -204,13 +204,13 @@ class Live:
         """Give the terminal to a session until the person leaves it or it ends."""
         if row.instance == self._here or row.state != "running":
             why = "top runs in it" if row.instance == self._here else f"it is {row.state}"
-            self._menu.note = f"cannot attach to {row.id}: {why}"
+            self._menu.say(f"cannot attach to {row.id}: {why}")
             return
         self._write(LEAVE)
         try:
-            self._menu.note = f"{self._follow(row.id)}: {row.id}"
+            self._menu.say(f"{self._follow(row.id)}: {row.id}")
         except (AgentPtyError, OSError) as error:
-            self._menu.note = f"cannot attach to {row.id}: {error}"
+            self._menu.say(f"cannot attach to {row.id}: {error}")
         self._canvas.forget()
 
     def _follow(self, name: str) -> str:

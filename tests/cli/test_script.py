@@ -1,4 +1,4 @@
-"""The script `k`: what it sends, what it does with what comes back, and how it is started.
+"""The script: what it sends, what it does with what comes back, and how it is started.
 
 The test plays the daemon, except where starting one is the subject.
 """
@@ -19,18 +19,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty import __version__
-from agent_pty.cli import wire
+from agent_pty import __version__, script
+from agent_pty.cli import full
 from agent_pty.client.connection import connect
 from agent_pty.core.layout import layout
 from agent_pty.errors import DaemonError
+from agent_pty.ops.words import Words
+from agent_pty.words.agent_pty import CLIENT_COMMANDS, subcommands
 from support.agent import Agent
 
-K = wire.script()
+K = full.functions()
 SECONDS = 30.0
 OK = b'{"ok":true,"data":null,"error":null}\n'
 DONE = b"\x03\x00\x00\x00\x010"
@@ -43,6 +46,7 @@ PRINTED_MODULES = (
     "    leave(status)\n"
     "posix._exit = tell\n"
     "del sys.argv[0]\n"
+    "__file__ = sys.argv[0]\n"
     "exec(compile(open(sys.argv[0], 'rb').read(), sys.argv[0], 'exec'))\n"
 )
 
@@ -133,8 +137,8 @@ def venv(tmp_path: Path) -> Path:
     (root / "lib").symlink_to(Path(sys.prefix) / "lib")
     if (Path(sys.prefix) / "pyvenv.cfg").exists():
         shutil.copy(Path(sys.prefix) / "pyvenv.cfg", root)
-    for name in ("k", "km", "agent-tty"):
-        shutil.copy(wire.SCRIPT, root / "bin" / name)
+    for name in ("k", "km", "agent-tty", "agent-pty"):
+        shutil.copy(script.PATH, root / "bin" / name)
     return root / "bin"
 
 
@@ -143,7 +147,7 @@ def venv(tmp_path: Path) -> Path:
 
 def test_the_request_has_exactly_these_fields(daemon: Daemon, venv: Path, tmp_path: Path) -> None:
     """
-    The words, the directory, the session and who called: the daemon needs no more.
+    The words, the directory, the session, who called and by which build; bytes are characters.
     """
     where = tmp_path / 'a "directory"\n'
     where.mkdir()
@@ -156,8 +160,11 @@ def test_the_request_has_exactly_these_fields(daemon: Daemon, venv: Path, tmp_pa
         "program": "k",
         "argv": ["run", "-j", "echo hi"],
         "cwd": str(where),
-        "session": "wörk",
+        "session": "wörk".encode().decode("latin-1"),
         "parent": Path(f"/proc/{os.getpid()}/comm").read_text().strip(),
+        "terminals": [False, False, False],
+        "octets": True,
+        "build": script.digest(),
         "v": 1,
     }
 
@@ -165,27 +172,28 @@ def test_the_request_has_exactly_these_fields(daemon: Daemon, venv: Path, tmp_pa
 @pytest.mark.parametrize("locale", ["C", "C.UTF-8", "POSIX", "nowhere.ISO-8859-1"])
 def test_words_arrive_as_they_were_typed(daemon: Daemon, venv: Path, locale: str) -> None:
     """
-    Quotes, newlines, controls and emoji survive in every locale; bytes that are no text do not.
+    Quotes, newlines, controls, emoji and bytes that are no text survive in every locale.
     """
     words = ["", " ", "\"'`$\\", "a\nb\r\tc", "\x01\x1b[0m\x7f", "naïve 🦀 e\u0301\u2028", "-x"]
     env = {"LC_ALL": locale}
-    daemon.start(
-        venv / "k", *words, b"\xff\xfe latin \xe9", "\ud83d".encode(errors="replace"), env=env
-    )
+    daemon.start(venv / "k", *words, b"\xff\xfe latin \xe9", env=env)
 
     _, request = daemon.accept()
 
-    assert request["argv"] == [*words, "\ufffd\ufffd latin \ufffd", "?"]
+    asked = msgspec.convert({**request, "op": None}, Words)
+    arrived = [os.fsencode(asked.text(word)) for word in asked.argv]
+    assert arrived == [*(word.encode() for word in words), b"\xff\xfe latin \xe9"]
 
 
 @given(st.binary())
 def test_any_bytes_become_one_json_string(value: bytes) -> None:
     """
-    The escaping by hand is read back by a real parser as the same text, on one line.
+    The escaping by hand is read back by a real parser as the same bytes, on one ASCII line.
     """
     quoted = K.quoted(value)
 
-    assert json.loads(quoted) == value.decode("utf-8", "replace")
+    assert json.loads(quoted).encode("latin-1") == value
+    assert quoted.isascii()
     assert "\n" not in quoted
 
 
@@ -250,9 +258,23 @@ class Chunks:
     def __init__(self, *chunks: bytes) -> None:
         self._chunks = iter(chunks)
 
+    def settimeout(self, _: float | None) -> None:
+        """Everything is there already."""
+
     def recv(self, _: int) -> bytes:
         """Return the next piece, and nothing at the end."""
         return next(self._chunks, b"")
+
+
+def answered(*chunks: bytes) -> int | None:
+    """Let the script read an answer; None if it says that the daemon has gone."""
+    wire = Chunks(*chunks)
+    try:
+        _, rest = K.first_line(wire, "k")
+        status: int = K.Conversation(wire).relay(rest)
+    except K.Gone:
+        return None
+    return status
 
 
 STREAM = OK + frame(1, b"one\n") + frame(2, b"two\n") + frame(1, b"") + frame(3, b"42")
@@ -265,7 +287,7 @@ def test_frames_may_be_split_anywhere(size: int, capfdbinary: pytest.CaptureFixt
     """
     pieces = (STREAM[at : at + size] for at in range(0, len(STREAM), size))
 
-    assert K.answer(Chunks(*pieces)) == 42
+    assert answered(*pieces) == 42
     assert capfdbinary.readouterr() == (b"one\n", b"two\n")
 
 
@@ -274,7 +296,7 @@ def test_every_cut_is_noticed() -> None:
     """
     Wherever the stream breaks off, it is not taken for an answer.
     """
-    found = {K.answer(Chunks(STREAM[:at])) for at in range(len(STREAM))}
+    found = {answered(STREAM[:at]) for at in range(len(STREAM))}
 
     assert found == {None}
 
@@ -283,7 +305,7 @@ def test_an_unknown_kind_is_skipped(capfdbinary: pytest.CaptureFixture[bytes]) -
     """
     A later daemon may send more than we know.
     """
-    assert K.answer(Chunks(OK, frame(9, b"later"), frame(0, b"!"), frame(1, b"now"), DONE)) == 0
+    assert answered(OK, frame(9, b"later"), frame(0, b"!"), frame(1, b"now"), DONE) == 0
     assert capfdbinary.readouterr() == (b"now", b"")
 
 
@@ -344,6 +366,174 @@ def test_an_envelope_without_a_message_is_shown_whole() -> None:
     Whatever listens there, one sees what it said.
     """
     assert K.error_in("HTTP/1.1 400 Bad Request") == "HTTP/1.1 400 Bad Request"
+
+
+# -- what the daemon asks of the caller
+
+
+def asked(daemon: Daemon, called: subprocess.Popen[bytes], *parts: bytes) -> bytes:
+    """Ask the script for something; return everything it sends until the answer is complete."""
+    connection, _ = daemon.accept()
+    connection.sendall(OK + b"".join(parts))
+    data = b""
+    while not data.endswith(END) and b"\x04" not in data[:1]:
+        data += connection.recv(1 << 16)
+    connection.sendall(DONE)
+    assert ended(called)[0] == 0
+    return data
+
+
+def carried(data: bytes) -> bytes:
+    """Return what a series of DATA frames carries."""
+    content = b""
+    while data[0] == 2:
+        size = int.from_bytes(data[1:5], "big")
+        content, data = content + data[5 : 5 + size], data[5 + size :]
+    assert data == END
+    return content
+
+
+END = b"\x03\x00\x00\x00\x00"
+
+
+def test_standard_input_is_sent_when_it_is_asked_for(daemon: Daemon, venv: Path) -> None:
+    """
+    All of it, whatever it is, and not before.
+    """
+    content = bytes(range(256)) * 1000
+    (daemon.home / "in").write_bytes(content)
+    with (daemon.home / "in").open("rb") as stdin:
+        called = daemon.start(venv / "agent-pty", "send", "work", "-", stdin=stdin)
+
+    assert carried(asked(daemon, called, frame(4, b"stdin"))) == content
+
+
+def test_the_environment_is_sent_as_it_is(daemon: Daemon, venv: Path) -> None:
+    """
+    Names and values are bytes.
+    """
+    called = daemon.start(venv / "k", "new", "x", env={"ODD": os.fsdecode(b"\xff\n=")})
+
+    sent = carried(asked(daemon, called, frame(4, b"env")))
+
+    assert b"ODD=\xff\n=" in sent.split(b"\0")
+
+
+def test_a_file_is_read_where_the_caller_is(daemon: Daemon, venv: Path) -> None:
+    """
+    A relative path begins at the caller's directory; one that cannot be read says why.
+    """
+    (daemon.home / "f").write_bytes(b"content\xff")
+
+    here = daemon.start(venv / "agent-pty", "paste", "x", cwd=daemon.home)
+    read = carried(asked(daemon, here, frame(4, b"file\0f")))
+    there = daemon.start(venv / "agent-pty", "paste", "x", cwd="/")
+    failed = asked(daemon, there, frame(4, b"file\0f"))
+
+    assert read == b"content\xff"
+    assert failed == frame(4, b"cannot read f: No such file or directory")
+
+
+def test_a_file_is_written_for_the_caller(daemon: Daemon, venv: Path) -> None:
+    """
+    A picture is larger than one piece; the permissions are the caller's own.
+    """
+    content = bytes(range(256)) * 2000
+    called = daemon.start(
+        "sh", "-c", 'umask 077; exec "$0" screen x', venv / "agent-pty", cwd=daemon.home
+    )
+
+    asked(daemon, called, frame(5, b"out.png\0" + content))
+
+    assert (daemon.home / "out.png").read_bytes() == content
+    assert (daemon.home / "out.png").stat().st_mode & 0o777 == 0o600
+
+
+def test_ctrl_c_while_it_reads_standard_input_ends_it(daemon: Daemon, venv: Path) -> None:
+    """
+    The daemon waits for the rest, so nobody else could answer it.
+    """
+    called = daemon.start(venv / "agent-pty", "send", "x", "-", stdin=subprocess.PIPE)
+    connection, _ = daemon.accept()
+    connection.sendall(OK + frame(4, b"stdin"))
+    assert called.stdin is not None
+    called.stdin.write(b"x")
+    called.stdin.flush()
+    assert connection.recv(6) == frame(2, b"x")
+
+    called.send_signal(signal.SIGINT)
+
+    assert ended(called)[0] == 130
+    assert connection.recv(1) == b""
+
+
+def test_a_daemon_may_leave_it_to_the_full_client(daemon: Daemon, venv: Path) -> None:
+    """
+    It does so for the script of another build; the words are carried out all the same.
+    """
+    called = daemon.start(venv / "k", "ls")
+    connection, _ = daemon.accept()
+    connection.sendall(OK + frame(6, b""))
+    daemon.accept_only().close()  # it looks whether a daemon is there
+    connection, request = daemon.accept()
+    connection.sendall(OK + frame(1, b"from the full client") + DONE)
+
+    assert (request["argv"], request["build"]) == (["ls"], "full")
+    assert ended(called)[:2] == (0, b"from the full client")
+
+
+def test_a_daemon_that_does_not_answer_is_named(daemon: Daemon, venv: Path) -> None:
+    """
+    After two seconds it is said that it may hang, and the script goes on waiting for some time.
+    """
+    called = daemon.start(venv / "k", "ls")
+    connection, _ = daemon.accept()
+    assert called.stderr is not None
+    said = called.stderr.readline()
+
+    connection.sendall(OK + DONE)
+
+    assert said == b"k: the daemon does not answer; it may hang: see agent-pty doctor\n"
+    assert ended(called)[0] == 0
+
+
+def test_a_daemon_that_never_answers_is_given_up(daemon: Daemon, venv: Path) -> None:
+    """
+    Nobody waits for ever; whether it acted is not known.
+    """
+    text = (venv / "k").read_text()
+    assert "EXPECTED, PATIENCE = 2, 10" in text
+    (venv / "k").write_text(
+        text.replace("EXPECTED, PATIENCE = 2, 10", "EXPECTED, PATIENCE = 0.1, 0.3")
+    )
+    called = daemon.start(venv / "k", "ls")
+    daemon.accept()
+
+    status, _, err = ended(called)
+
+    assert status == 6
+    assert err.endswith(GONE)
+
+
+def test_the_script_knows_what_is_for_the_full_client() -> None:
+    """
+    The commands that need no daemon, or the caller's terminal, are the same on both sides.
+    """
+    local = {one.name for one in subcommands().values() if one.command.local}
+
+    assert {*CLIENT_COMMANDS, *local} == K.CLIENT
+    assert K.for_client("agent-pty", [])
+    assert K.for_client("agent-pty", ["list", "--socket=/x"])
+    assert K.for_client("agent-pty", ["send", "--help"])
+    assert not K.for_client("agent-pty", ["new", "--", "x", "--help"])
+    assert not K.for_client("k", ["--help"])
+
+
+def test_the_digest_is_that_of_the_file() -> None:
+    """
+    Script and daemon compute it in the same way.
+    """
+    assert K.digest() == script.digest()
 
 
 # -- streams of the caller
@@ -457,7 +647,7 @@ def test_ctrl_c_is_passed_on(daemon: Daemon, venv: Path) -> None:
 
     called.send_signal(signal.SIGINT)
 
-    assert connection.recv(9) == b"i"
+    assert connection.recv(9) == frame(1, b"")
     connection.sendall(frame(1, b"interrupted\n") + frame(3, b"1"))
     assert ended(called) == (1, b"interrupted\n", b"")
 
@@ -469,7 +659,7 @@ def test_a_second_ctrl_c_ends_it_at_once(daemon: Daemon, venv: Path) -> None:
     called, connection = at_work(daemon, venv / "k")
 
     called.send_signal(signal.SIGINT)
-    assert connection.recv(9) == b"i"
+    assert connection.recv(9) == frame(1, b"")
     called.send_signal(signal.SIGINT)
 
     assert ended(called) == (130, b"", b"")
@@ -546,7 +736,7 @@ def test_it_loads_next_to_nothing(daemon: Daemon) -> None:
     tell = "import sys; print(*sys.modules, sep='\\n')"
     always = subprocess.run([*bare, tell], capture_output=True, check=True, text=True).stdout
 
-    said = daemon.answer(daemon.start(*bare, PRINTED_MODULES, wire.SCRIPT, "poll"), OK, DONE)
+    said = daemon.answer(daemon.start(*bare, PRINTED_MODULES, script.PATH, "poll"), OK, DONE)
 
     loaded = set(said[2].decode().split())
     assert loaded - set(always.split()) == {"_socket"}
@@ -566,7 +756,7 @@ def test_it_runs_however_it_is_called(daemon: Daemon, venv: Path, tmp_path: Path
         (["sh", "k"], venv),
         ([sys.executable, venv / "k"], tmp_path),
         ([sys.executable, "k"], venv),
-        ([sys.executable, wire.SCRIPT], tmp_path),
+        ([sys.executable, script.PATH], tmp_path),
         (["env", f"PATH={venv}", "k"], tmp_path),
     ]
     for argv, cwd in ways:
@@ -596,7 +786,7 @@ def test_the_interpreter_beside_it_is_taken(
             stub = tmp_path / folder / name
             stub.write_text('#!/bin/sh\necho "$0 $1 $2 $3"\n')
             stub.chmod(0o755)
-    shutil.copy(wire.SCRIPT, tmp_path / "own bin/k")
+    shutil.copy(script.PATH, tmp_path / "own bin/k")
     (tmp_path / "k").symlink_to("own bin/k")
     env = {"PATH": f"{tmp_path}/path:/usr/bin:/bin"}
 
@@ -632,14 +822,14 @@ def test_it_runs_where_no_bytecode_can_be_kept(daemon: Daemon, venv: Path) -> No
     assert daemon.answer(daemon.start(venv / "k"), OK, DONE) == (0, b"", b"")
 
 
-@pytest.mark.parametrize("name", ["k", "km", "agent-tty"])
+@pytest.mark.parametrize("name", ["k", "km", "agent-tty", "agent-pty"])
 def test_what_is_installed_is_this_script(name: str) -> None:
     """
     The copy in `bin` is of today; if not, `make setup`.
     """
     installed = Path(sys.executable).with_name(name)
 
-    assert installed.read_bytes() == Path(wire.SCRIPT).read_bytes()
+    assert installed.read_bytes() == Path(script.PATH).read_bytes()
     assert os.access(installed, os.X_OK)
 
 

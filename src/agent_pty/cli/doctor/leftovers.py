@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty.cli.check import Trouble
+from agent_pty.cli.doctor.checks import Trouble
 from agent_pty.core.layout import Layout, layout
 from agent_pty.errors import AgentPtyError
 from agent_pty.keeper.link import KeeperLink

@@ -5,27 +5,28 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agent_pty.cli.command import Command, Invocation, argument, pretty, write
+from agent_pty.cli.command import Invocation, client_command, write
+from agent_pty.cli.doctor import daemon_checks
+from agent_pty.cli.doctor.checks import LOOKS, Check, examine
+from agent_pty.ops.command import Command, part
+from agent_pty.words.run import pretty
 
 if TYPE_CHECKING:
-    from agent_pty.cli.check import Check
-    from agent_pty.cli.orphan import Orphan
+    from agent_pty.cli.doctor.leftovers import Orphan  # imports psutil, which may be broken
 
 
-def _doctor(call: Invocation) -> int:
-    # Not at the top: subprocess, psutil and asyncio would slow down every other command.
-    from agent_pty.cli import check, running  # noqa: PLC0415
-
-    checks = [check.examine(name, look, call) for name, look in check.LOOKS]
-    seen = running.look(call)
-    checks += seen.checks
+def doctor(call: Invocation) -> int:
+    """Look at everything, and say what is wrong."""
+    found = [examine(name, look, call) for name, look in LOOKS]
+    seen = daemon_checks.look(call)
+    found += seen.checks
     orphans = seen.orphans if call.options.orphans else None
     write(
-        pretty(_report(checks, seen.status, seen.log_dir, orphans))
+        pretty(_report(found, seen.status, seen.log_dir, orphans))
         if call.json
-        else _text(checks, seen.status, orphans or [])
+        else _text(found, seen.status, orphans or [])
     )
-    if _ok(checks):
+    if _ok(found):
         return 0
     sys.stderr.write("error: doctor found failing checks\n")
     return 1
@@ -67,16 +68,22 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-COMMANDS: tuple[Command, ...] = (
+COMMAND = client_command(
+    "doctor",
+    "Check this machine, the home and the daemon, and say what to do; starts nothing.",
     Command(
-        name="doctor",
-        run=_doctor,
-        text="Check this machine, the home and the daemon, and say what to do; starts nothing.",
-        arguments=(
-            argument("--orphans", action="store_true", help="list processes of lost sessions"),
-            argument("--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)"),
-            argument("--shell", metavar="PATH", help="shell to try (default: bash, else /bin/sh)"),
+        parts=(
+            part("orphans", "--orphans", action="store_true", help="list what lost sessions left"),
+            part(
+                "log_dir", "--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)"
+            ),
+            part(
+                "shell",
+                "--shell",
+                metavar="PATH",
+                help="shell to try (default: bash, else sh)",
+            ),
         ),
-        examples=["agent-pty doctor", "agent-pty doctor --json --orphans"],
+        examples=("agent-pty doctor", "agent-pty doctor --json --orphans"),
     ),
 )

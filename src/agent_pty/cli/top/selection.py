@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from agent_pty.cli.table import Row, printable
+from agent_pty.cli.top.table import Row, printable
 
 _HELP = "up/down select  enter attach  i interrupt  x kill  / filter  q quit"
 _MOVES = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
@@ -46,7 +46,7 @@ class Menu:
     def __init__(self) -> None:
         self.rows: Sequence[Row] = ()
         self.filter = ""
-        self.note = ""
+        self._note = ""
         self._all: Sequence[Row] = ()
         self._chosen: str | None = None
         self._index = 0
@@ -77,7 +77,11 @@ class Menu:
             return f"kill {printable(self._doomed.id)} with all its processes? y/n"
         if self._typing:
             return f"/{printable(self.filter)}_   enter keep  escape clear"
-        return printable(self.note) or _HELP
+        return printable(self._note) or _HELP
+
+    def say(self, note: str) -> None:
+        """Show a note at the bottom, until the next key."""
+        self._note = note
 
     def show(self, rows: Sequence[Row]) -> None:
         """Take the sessions there are now; the chosen one stays chosen wherever it went."""
@@ -96,7 +100,7 @@ class Menu:
 
     def feed(self, key: str) -> Order | None:
         """Take a key; None if nothing is to be done but to draw."""
-        self.note = ""
+        self._note = ""
         if key in _ANY_TIME:
             return Order(do=_ANY_TIME[key])
         if self._doomed is not None:

@@ -10,9 +10,9 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent_pty.cli.link import Link
-from agent_pty.cli.table import Row
-from agent_pty.cli.usage import Meter, Usage
+from agent_pty.cli.top.connection import Link
+from agent_pty.cli.top.table import Row
+from agent_pty.cli.top.usage import Meter, Usage
 from agent_pty.errors import AgentPtyError
 
 # A host that does not answer in this time is left alone for some time.

@@ -8,40 +8,40 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from agent_pty.errors import AgentPtyError
+from agent_pty.words.call import Call
 from agent_pty.words.cell import resolved
+from agent_pty.words.history import dim, line_of
 from agent_pty.words.session import living
-from agent_pty.words.speaker import Speaker
-from agent_pty.words.story import dim, told
 
 _ENDS = ("exited", "killed", "lost")
 
 
-async def watch(speaker: Speaker, words: list[str]) -> int:
+async def watch(call: Call, words: list[str]) -> int:
     """Follow text and cells."""
-    name = await resolved(speaker, words[0] if words else None)
-    await living(speaker, name)
-    await speaker.said.line(dim(f"watching {name} (ctrl-c to stop)") + "\n")
-    follower = _Follower(speaker, name)
+    name = await resolved(call, words[0] if words else None)
+    await living(call, name)
+    await call.output.line(dim(f"watching {name} (ctrl-c to stop)") + "\n")
+    follower = _Follower(call, name)
     await follower.begin()
-    async for event in events(speaker, name):
+    async for event in events(call, name):
         if event is None:
-            await speaker.said.line(dim("stopped"))
+            await call.output.line(dim("stopped"))
             return 0
         await follower.take(event)
         if event["event"] in _ENDS:
-            await speaker.said.line(dim("closed"))
+            await call.output.line(dim("closed"))
             return 0
     return 1
 
 
-async def events(speaker: Speaker, name: str | None) -> AsyncIterator[dict[str, Any] | None]:
+async def events(call: Call, name: str | None) -> AsyncIterator[dict[str, Any] | None]:
     """Yield events of a session (None: of all); None is Ctrl-C and the last.
 
     If they end by themselves, nobody can tell them any more.
     """
-    source = speaker.ops.watch(name=name)
+    source = call.ops.watch(name=name)
     loop = asyncio.get_running_loop()
-    stop = loop.create_task(speaker.interrupted.wait())
+    stop = loop.create_task(call.interrupted.wait())
     try:
         while True:
             step = loop.create_task(_next(source))
@@ -69,14 +69,14 @@ async def _next(source: AsyncIterator[dict[str, Any]]) -> dict[str, Any] | None:
 class _Follower:
     """Says new lines once they are whole."""
 
-    def __init__(self, speaker: Speaker, name: str) -> None:
-        self._speaker = speaker
+    def __init__(self, call: Call, name: str) -> None:
+        self._call = call
         self._name = name
         self._cursor = 0
         self._last = ""
 
     async def begin(self) -> None:
-        page = await self._speaker.ops.ask("read", id=self._name, tail=0)
+        page = await self._call.ops.ask("read", id=self._name, tail=0)
         self._cursor = page["cursor"]
 
     async def take(self, event: dict[str, Any]) -> None:
@@ -92,7 +92,7 @@ class _Follower:
         """Say the lines that are finished, up to a cursor; the rest is read again later."""
         more = True
         while more:
-            page = await self._speaker.ops.ask("read", id=self._name, since=self._cursor)
+            page = await self._call.ops.ask("read", id=self._name, since=self._cursor)
             late = max(0, page["cursor"] - upto) if upto is not None else 0
             data = page["text"].encode()
             text = data[: max(0, len(data) - late)].decode(errors="replace")
@@ -104,7 +104,7 @@ class _Follower:
             more = page["more"] and bool(lines) and not late
 
     async def _say(self, entry: dict[str, Any]) -> None:
-        line = told(entry)
+        line = line_of(entry)
         if line is not None and line != self._last:
             self._last = line
-            await self._speaker.said.line(line)
+            await self._call.output.line(line)

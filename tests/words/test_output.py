@@ -1,6 +1,6 @@
 import asyncio
 
-from agent_pty.words.said import Said
+from agent_pty.words.output import Output
 from support.command_output import ERR, EXIT, OUT, Ear
 
 
@@ -11,8 +11,8 @@ def test_what_is_said_comes_in_order_with_its_kind() -> None:
     ear = Ear()
 
     async def story() -> None:
-        said = Said(ear.hear)
-        await said.out("no end")
+        said = Output(ear.hear)
+        await said.write("no end")
         await said.line("a line")
         await said.err("a word of warning")
         await said.line("")
@@ -36,9 +36,9 @@ def test_text_is_utf_8_whatever_it_holds() -> None:
     ear = Ear()
 
     async def story() -> None:
-        said = Said(ear.hear)
-        await said.out("é漢𝄞")
-        await said.out("a\udc80b")
+        said = Output(ear.hear)
+        await said.write("é漢𝄞")
+        await said.write("a\udc80b")
 
     asyncio.run(story())
 
@@ -51,7 +51,7 @@ def test_nothing_said_is_no_frame() -> None:
     """
     ear = Ear()
 
-    asyncio.run(Said(ear.hear).out(""))
+    asyncio.run(Output(ear.hear).write(""))
 
     assert ear.frames == []
 
@@ -62,7 +62,7 @@ def test_a_large_text_comes_in_parts() -> None:
     """
     text, ear = "é" * 400_000, Ear()
 
-    asyncio.run(Said(ear.hear).line(text))
+    asyncio.run(Output(ear.hear).line(text))
 
     assert len(ear.frames) > 1
     assert all(kind == OUT and len(payload) <= 256 * 1024 for kind, payload in ear.frames)
@@ -84,7 +84,7 @@ def test_who_is_not_listened_to_waits() -> None:
             await ear.hear(data)
 
         async def talk() -> None:
-            said = Said(hear)
+            said = Output(hear)
             for number in range(5):
                 await said.line(str(number))
                 told.append(number)

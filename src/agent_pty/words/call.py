@@ -1,4 +1,4 @@
-"""One command line being spoken: who asks, from where, and the ops it may use."""
+"""One command line that is being carried out: where it comes from, and the ops it may use."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, Protocol
 from agent_pty.core import name as names
 from agent_pty.errors import BadRequest
 from agent_pty.words.interrupt import Interrupt
-from agent_pty.words.said import Said
+from agent_pty.words.output import Output
 
 
 class Ops(Protocol):
-    """The daemon, as words see it."""
+    """The daemon, as a command line sees it."""
 
     async def ask(self, op: str, **fields: Any) -> Any:
-        """Return an op's answer, or raise its error."""
+        """Return an op's answer, or raise its error; fields that are None are left out."""
 
     def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
         """Yield events; the first, `watching`, says that none is missed from now on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class Call:
     """The state of one call."""
 
     ops: Ops
-    said: Said
+    output: Output
     cwd: str
     session: str | None  # K_SESSION
     who: str
@@ -56,8 +56,8 @@ def checked(name: str) -> str:
 
 
 def jsoned(value: Any) -> str:
-    """Return JSON as the contract has it: blanks behind separators, text as it is."""
+    """Return JSON as the contract has it: a blank after each separator, text as it is."""
     return json.dumps(value, ensure_ascii=False)
 
 
-Verb = Callable[[Speaker, list[str]], Awaitable[int]]
+Verb = Callable[[Call, list[str]], Awaitable[int]]

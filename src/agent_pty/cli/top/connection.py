@@ -8,8 +8,8 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-from agent_pty.client.connection import PROTOCOL, error_in
-from agent_pty.errors import DaemonUnreachable
+from agent_pty.client.connection import PROTOCOL
+from agent_pty.errors import DaemonUnreachable, unwrapped
 
 _LONGEST_ANSWER = 64 * 1024 * 1024
 
@@ -36,9 +36,7 @@ class Link:
         finally:
             if not answered:  # given up: a late answer must not be taken for the next one
                 self.close()
-        if not envelope["ok"]:
-            raise error_in(envelope)
-        return envelope["data"].get("data")
+        return unwrapped(envelope).get("data")
 
     async def events(self, **fields: Any) -> AsyncIterator[dict[str, Any]]:
         """Yield what happens; raise when the daemon is gone."""

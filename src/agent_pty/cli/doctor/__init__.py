@@ -1,0 +1,1 @@
+"""`doctor`: what could go wrong, found before it does."""

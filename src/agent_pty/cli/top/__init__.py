@@ -1,0 +1,1 @@
+"""`top`: a live table of all sessions, for people."""

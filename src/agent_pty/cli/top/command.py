@@ -1,0 +1,51 @@
+"""`top`: a table of all sessions, for people. Live, or once."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+
+from agent_pty.cli.command import Invocation, client_command, write
+from agent_pty.cli.top import full_screen, sessions, table
+from agent_pty.client.terminal import raw_mode, size
+from agent_pty.errors import Usage
+from agent_pty.ops.command import Command, part
+from agent_pty.words.run import pretty
+
+_COLUMNS = 80
+
+
+def top(call: Invocation) -> int:
+    """Show the table, live or once."""
+    call.connect().close()  # starts the daemon if it must be started
+    if call.json or call.options.once:
+        return _snapshot(call)
+    stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
+    if not (os.isatty(stdin) and os.isatty(stdout)):
+        raise Usage("top needs a terminal: use --once or --json")
+    with raw_mode(stdin, stdout):
+        full_screen.run(call, stdin=stdin, stdout=stdout)
+    return 0
+
+
+def _snapshot(call: Invocation) -> int:
+    rows = sessions.snapshot(call.layout.socket, here=os.environ.get("AGENT_PTY_INSTANCE"))
+    if call.json:
+        write(pretty([dataclasses.asdict(row) for row in rows]))
+        return 0
+    _, cols = size(sys.stdout.fileno()) or (0, _COLUMNS)
+    write("".join(f"{line}\n" for line in table.plain(rows, cols)))
+    return 0
+
+
+COMMAND = client_command(
+    "top",
+    "Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
+    "Keys: up/down or j/k select, enter attaches (ctrl-] comes back), i interrupts,\n"
+    "x kills after a question, / filters by name, q or ctrl-c leaves.",
+    Command(
+        parts=(part("once", "--once", action="store_true", help="print the table and leave"),),
+        examples=("agent-pty top", "agent-pty top --once", "agent-pty top --json"),
+    ),
+)

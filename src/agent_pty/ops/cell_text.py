@@ -1,0 +1,52 @@
+"""What `run`, `poll` and `peek` print of a cell for people, and the exit status."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_pty.ops.command import Call, fitted_text
+
+_TIMED_OUT = 4
+_WAITS = 8
+
+
+async def print_result(call: Call, cell: dict[str, Any]) -> int:
+    """Print a cell; return its own exit status, or what kept it from one."""
+    await print_so_far(call, cell)
+    status = cell["status"]
+    if status == "error":
+        return cell["exit_code"] or 1
+    by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
+    return by_status.get(status, cell["exit_code"] or 0)
+
+
+async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
+    """Print a cell as it is; that is no failure."""
+    text = cell["output"] + "\n" if cell["output"] else ""
+    rest = cell["path"] or f"agent-pty read {call.options.name}"
+    text = fitted_text(call, text, rest=rest)
+    if call.json or text:
+        await call.show(cell, text.removesuffix("\n"))
+    remark = _remark(cell)
+    if remark and not call.json:
+        await call.warn(remark)
+    return 0
+
+
+def _remark(cell: dict[str, Any]) -> str | None:
+    """Say what the output alone does not."""
+    which = f"cell {cell['cell_id']}"
+    match cell["status"]:
+        case "error":
+            return f"{which}: {cell['error']}"
+        case "timeout":
+            return (
+                f"{which} has taken longer than its limit and runs on: poll, peek or interrupt it"
+            )
+        case "waiting":
+            return (
+                f"{which} waits for {cell['for']}: {cell['hint'] or 'answer it, or interrupt it'}"
+            )
+        case "running":
+            return f"{which} is running"
+    return f"the whole output is in {cell['path']}" if cell["path"] else None

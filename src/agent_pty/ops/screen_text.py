@@ -1,0 +1,91 @@
+"""What the command `screen` prints: the screen in every form, by the ops that make them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from agent_pty.ops.command import Call, Fields, fitted_text
+
+
+async def print_screen(call: Call, fields: Fields) -> int:
+    """Print, or save, what was asked for."""
+    o, name = call.options, fields["id"]
+    if o.since is not None:
+        return await _print_changes(call, await call.ask("changes", id=name, since=o.since))
+    if o.find is not None:
+        return await _print_places(call, await call.ask("find", id=name, text=o.find))
+    if o.png or o.svg:
+        return await _save_pictures(call, name)
+    form = "json" if call.json else o.format
+    if form in ("ansi", "html") or o.scrollback:
+        return await _print_rendered(call, name, form)
+    screen = await call.ask("screen", id=name)
+    if form == "json":
+        await call.show_json(screen)
+        return 0
+    text = screen["text"] if form != "text" else _fitted(call, screen["text"])
+    await call.print(_as(form, text))
+    return 0
+
+
+def _fitted(call: Call, text: str) -> str:
+    return fitted_text(call, text, rest=f"agent-pty read {call.options.name} --since CURSOR")
+
+
+def _as(form: str, text: str) -> str:
+    if form != "markdown":
+        return text
+    fence = "`" * max(3, _longest_ticks(text) + 1)
+    return f"{fence}text\n{text.rstrip()}\n{fence}\n"
+
+
+def _longest_ticks(text: str) -> int:
+    longest = run = 0
+    for character in text:
+        run = run + 1 if character == "`" else 0
+        longest = max(longest, run)
+    return longest
+
+
+async def _print_rendered(call: Call, name: str, form: str) -> int:
+    wanted = form if form in ("ansi", "html") else "text"
+    rendered = await call.ask("render", id=name, format=wanted, scrollback=call.options.scrollback)
+    if call.json:
+        await call.show_json(rendered)
+        return 0
+    text = rendered["content"]
+    await call.print(_as(form, _fitted(call, text)) if wanted == "text" else text)
+    return 0
+
+
+async def _print_changes(call: Call, changes: dict[str, Any]) -> int:
+    if call.json:
+        # One line: this is for agents that pay for every token.
+        await call.print(json.dumps(changes, separators=(",", ":"), ensure_ascii=False) + "\n")
+        return 0
+    lines = [f"{row['row']}: {row['text']}" for row in changes["rows"]]
+    head = "unchanged" if changes["unchanged"] else f"hash {changes['hash']}"
+    await call.print("\n".join([head, *lines]) + "\n")
+    return 0
+
+
+async def _print_places(call: Call, places: list[dict[str, Any]]) -> int:
+    if call.json:
+        await call.show_json(places)
+    else:
+        await call.print("".join(f"{place['row']},{place['col']}\n" for place in places))
+    return 0 if places else 1
+
+
+async def _save_pictures(call: Call, name: str) -> int:
+    saved = []
+    for form, path in (("png", call.options.png), ("svg", call.options.svg)):
+        if path:
+            content = (await call.ask("render", id=name, format=form))["content"]
+            data = base64.b64decode(content) if form == "png" else content.encode()
+            await call.write_file(path, data)
+            saved.append(path)
+    await call.show({"saved": saved}, "\n".join(f"saved {path}" for path in saved))
+    return 0

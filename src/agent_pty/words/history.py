@@ -1,0 +1,60 @@
+"""`k history`, and how the past is shown to people: text, and in colour what happened to cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agent_pty.words.call import Call, jsoned
+from agent_pty.words.cell import resolved
+from agent_pty.words.option import parsed
+from agent_pty.words.screen import asked
+
+_DIM, _RESET = "\x1b[2m", "\x1b[0m"
+_DIM_CYAN, _DIM_GREEN, _YELLOW = "\x1b[2;36m", "\x1b[2;32m", "\x1b[33m"
+_SHORT = 8
+_PER_STEP = 5
+
+
+def dim(text: str) -> str:
+    """Show as a remark."""
+    return f"{_DIM}{text}{_RESET}"
+
+
+def line_of(entry: Mapping[str, Any]) -> str | None:
+    """Return the line of one entry; None for what people need not see."""
+    kind, text = entry["kind"], entry["text"]
+    if kind == "text":
+        return text.rstrip() if text.strip() and text.strip() != "..." else None
+    if kind == "fired":
+        return f"{_DIM_CYAN}── {text[:_SHORT]} ──{_RESET}"
+    if kind == "done":
+        return f"{_DIM_GREEN}── ✓ ──{_RESET}"
+    if kind == "notify":
+        return f"{_YELLOW}📢 {text}{_RESET} {dim('(' + entry['who'] + ')')}"
+    return dim(f"── {kind} ──")
+
+
+def lines_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the lines of entries, without what repeats itself."""
+    lines: list[str] = []
+    for entry in entries:
+        line = line_of(entry)
+        if line is not None and (not lines or lines[-1] != line):
+            lines.append(line)
+    return lines
+
+
+async def history(call: Call, words: list[str]) -> int:
+    """Say the last lines with what happened to cells, for people."""
+    given = parsed(words, usage="k history [-n N] [session]", flags=("-j",), numbers=("-n",))
+    name = await resolved(call, given.words[0] if given.words else None)
+    lines = max(0, given.numbers.get("-n", 5)) * _PER_STEP
+    # Blank and repeated lines are left out afterwards, so ask for more.
+    past = await asked(call, "history", name, lines=min(100_000, lines * 4))
+    if "-j" in given.flags:
+        await call.output.line(jsoned(past["entries"][-lines:] if lines else []))
+        return 0
+    for line in lines_of(past["entries"])[-lines:] if lines else []:
+        await call.output.line(line)
+    return 0

@@ -1,0 +1,132 @@
+"""Carry out one command line of `agent-pty`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_pty.errors import AgentPtyError
+from agent_pty.words.agent_pty import Printed, Subcommand, parsed
+from agent_pty.words.arguments import fields_of
+from agent_pty.words.call import Call
+from agent_pty.words.caller import Caller
+from agent_pty.words.interrupt import GivenUp, give_up
+
+_INTERRUPTED = 130
+# Opens the stream of `watch`.
+Events = Callable[..., Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandCall:
+    """See `ops.command.Call`."""
+
+    call: Call
+    caller: Caller
+    options: Namespace
+    open_events: Events
+
+    @property
+    def json(self) -> bool:
+        """Whether to print JSON."""
+        return bool(self.options.json)
+
+    @property
+    def cwd(self) -> str:
+        """The caller's directory."""
+        return self.call.cwd
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return an op's answer."""
+        return await self.call.ops.ask(op, **fields)
+
+    async def events(self, **fields: Any) -> int:
+        """Print events as they come."""
+        async with contextlib.aclosing(self.open_events(**fields)) as lines:
+            async for line in lines:
+                await self.print(line.decode(errors="replace"))
+        return 0
+
+    async def print(self, text: str) -> None:
+        """Print as it is."""
+        await self.call.output.write(text)
+
+    async def show(self, answer: Any, text: str) -> None:
+        """Print JSON or text."""
+        if self.json:
+            await self.show_json(answer)
+        else:
+            await self.print(text + "\n")
+
+    async def show_json(self, answer: Any) -> None:
+        """Print JSON."""
+        await self.print(pretty(answer))
+
+    async def warn(self, text: str) -> None:
+        """Print a line to standard error."""
+        await self.call.output.err(text)
+
+    async def stdin(self) -> bytes:
+        """Read standard input."""
+        return await self.caller.stdin()
+
+    async def environment(self) -> Mapping[str, str]:
+        """Read the environment."""
+        return await self.caller.environment()
+
+    async def read_file(self, path: str) -> bytes:
+        """Read a file."""
+        return await self.caller.read_file(path)
+
+    async def write_file(self, path: str, data: bytes) -> None:
+        """Write a file."""
+        await self.caller.write_file(path, data)
+
+
+def pretty(value: Any) -> str:
+    """Return JSON for people and programs, one value, with a line end."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
+async def run(call: Call, caller: Caller, argv: Sequence[str], *, events: Events) -> int:
+    """Carry out a command line; return its exit status. Ctrl-C ends whatever it does."""
+    try:
+        one, options = parsed(argv)
+    except Printed as printed:
+        if printed.status == 0:
+            await call.output.write(printed.text)
+        else:
+            await call.output.err(printed.text.removesuffix("\n"))
+        return printed.status
+    made = CommandCall(call=call, caller=caller, options=options, open_events=events)
+    try:
+        return await call.interrupted.guard(_carried_out(one, made), give_up)
+    except GivenUp:
+        return _INTERRUPTED
+    except AgentPtyError as error:
+        await _report(made, error)
+        return error.exit_status
+
+
+async def _carried_out(one: Subcommand, call: CommandCall) -> int:
+    command, fields = one.command, await fields_of(one.parts, call)
+    if command.run is not None:
+        return await command.run(call, fields)
+    assert one.op is not None  # noqa: S101  commands without an op run in the client
+    answer = await call.ask(one.op.name, **fields)
+    if command.finish is not None:
+        return await command.finish(call, answer)
+    text = command.text if isinstance(command.text, str) else command.text(call, answer)
+    await call.show(answer, text)
+    return 0
+
+
+async def _report(call: CommandCall, error: AgentPtyError) -> None:
+    if call.json:
+        failed = {"ok": False, "error": str(error), "code": error.code, "details": error.details}
+        await call.show_json(failed)
+    await call.warn(f"error: {error}")
