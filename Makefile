@@ -4,21 +4,29 @@ VENV := .venv
 STAMP := $(VENV)/.stamp
 ARGS ?=
 ROUNDS ?= 1
+# Tests run in so many processes at once.
+WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test peer reference check bench clean
+.PHONY: help setup demo test test-long peer reference check bench clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
 
 setup: $(STAMP) ## create .venv with the package and its tools
 
 demo: $(STAMP) ## watch a real session at work
 	@sh scripts/demo
 
+# Two runs: what measures time comes last, with nothing beside it. Status 5: no test was selected.
 test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo"
 	@sh scripts/system-packages --for test
-	$(VENV)/bin/pytest -q $(ARGS)
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile -m "not peer and not long and not serial" $(ARGS) || [ $$? = 5 ]
+	$(VENV)/bin/pytest -q -m "serial and not long" $(ARGS) || [ $$? = 5 ]
+
+test-long: $(STAMP) ## run the large counts that `make test` leaves out
+	@sh scripts/system-packages --for test
+	$(VENV)/bin/pytest -q -m long $(ARGS)
 
 peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROUNDS=20
 	@sh scripts/system-packages --for test

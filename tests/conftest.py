@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,17 @@ from pathlib import Path
 import pytest
 
 from support.agent import Agent
+
+
+def pytest_configure() -> None:
+    """Give children the default of the signals that whoever started us ignores.
+
+    `nohup make test &` ignores SIGINT and SIGHUP, and what is ignored is inherited. A handler of
+    ours is not: pytest itself goes on ignoring them, and every program it starts does not.
+    """
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 @contextlib.contextmanager

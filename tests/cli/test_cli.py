@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_pty.cli.main import commands, main
-from agent_pty.words.agent_pty import parse, parser
+from agent_pty.words.parser import parse, parser
 from support.agent import AGENT_PTY, Agent, eventually
 from support.raw_socket import exchange
 

@@ -149,6 +149,7 @@ def test_only_ends_of_lines_go(text: str, typed: list[str]) -> None:
     assert all(whole.startswith(rest) for whole, rest in zip(text.split("\n"), left, strict=True))
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(
     ("text", "typed"),
     [

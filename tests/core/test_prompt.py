@@ -219,6 +219,7 @@ def test_prose_is_no_command(line: str) -> None:
     assert command_in(line) is None
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: f"{line[:8]!r}")
 def test_a_hostile_line_costs_no_time(line: str) -> None:
     """

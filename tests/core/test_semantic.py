@@ -300,6 +300,7 @@ def test_each_finding_is_told_once() -> None:
     assert found.file_paths == ("b/c", "a/b")
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: f"{line[:9]!r}")
 def test_a_hostile_line_costs_no_time(line: str) -> None:
     """

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from support.agent import Agent
+from support.counts import counts
 from support.k import K
 
 pytestmark = pytest.mark.timeout(600)
 
-CELLS = 2000
 PROGRAMS = {"bash": "echo {}", "zsh": "echo {}", "fish": "echo {}", "dash": "echo {}"}
 PROGRAMS["python3"] = "print({})"
 
 
-@pytest.mark.slow
+@counts(100, 2000)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_two_thousand_cells_in_a_row(shared: Agent, program: str) -> None:
+def test_many_cells_in_a_row(shared: Agent, program: str, count: int) -> None:
     """
     Every one of 2,000 cells has exactly its own output, by marks, and none times out.
     """
@@ -29,7 +29,7 @@ def test_two_thousand_cells_in_a_row(shared: Agent, program: str) -> None:
     k.new(f"many-{program}", program)
     wrong = []
     with shared.connect() as connection:
-        for number in range(CELLS):
+        for number in range(count):
             code = PROGRAMS[program].format(number)
             cell = connection.ask("run", id=f"many-{program}", code=code)
             if (cell["status"], cell["output"], cell["frame"]) != ("done", str(number), "marks"):
@@ -57,19 +57,22 @@ def test_a_million_lines_are_exact(shared: Agent) -> None:
     _exactly(k, "seq", "seq 1 1000000", "".join(f"{number}\n" for number in range(1, 1_000_001)))
 
 
-@pytest.mark.slow
-def test_fifty_megabytes_are_exact(shared: Agent) -> None:
+@counts(50_000, 500_000)
+def test_much_text_is_exact(shared: Agent, count: int) -> None:
     """
     50 MB of random lines come back byte for byte, in text and in JSON.
     """
     some = random.Random(4)  # noqa: S311  the same text in every run
-    text = "".join(f"{some.getrandbits(396):099x}\n" for _ in range(500_000))
+    text = "".join(f"{some.getrandbits(396):099x}\n" for _ in range(count))
     (shared.home / "random.txt").write_text(text)
     k = K(shared)
-    k.new("random")
+    k.new(f"random-{count}")
 
-    _exactly(k, "random", "cat random.txt", text)
-    if k.json("run", "-j", "-t", "50", "random", "cat random.txt")["output"] + "\n" != text:
+    _exactly(k, f"random-{count}", "cat random.txt", text)
+    if (
+        k.json("run", "-j", "-t", "50", f"random-{count}", "cat random.txt")["output"] + "\n"
+        != text
+    ):
         pytest.fail("the JSON has another text")
 
 

@@ -108,6 +108,7 @@ def test_await_is_run(k: K, bash: str) -> None:
     assert said(k, "await", bash, "echo x") == ("x\n", 0)
 
 
+@pytest.mark.serial
 def test_limits(k: K) -> None:
     """
     `-t 0` is no limit at all, a negative one is passed at once, a large one is as good as none.

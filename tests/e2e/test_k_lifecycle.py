@@ -50,6 +50,7 @@ def test_row_38_exit_status_is_reported(k: K) -> None:
     assert k.run("run", "-e", "r38", "true").returncode == 0
 
 
+@pytest.mark.serial
 def test_row_39_exit_is_told_at_once(k: K) -> None:
     """
     A program that ends during a cell ends the cell at once, with its exit code.

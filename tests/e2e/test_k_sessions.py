@@ -89,6 +89,7 @@ def test_row_54_two_homes_are_not_in_each_others_way(k: K, agent: Agent) -> None
     assert k.output("r54c", "echo $whose") == "mine"
 
 
+@pytest.mark.serial
 def test_row_55_a_large_log_costs_nothing(k: K) -> None:
     """
     After 20 MB of output `history` reads only the end of it; `k kill` gives the disk back.
@@ -286,6 +287,7 @@ def type_by_hand(k: K, session: str) -> None:
     await_up(k, session)
 
 
+@pytest.mark.serial
 def test_the_limit_holds_for_the_wait_before_the_code(k: K) -> None:
     """
     A run into a session that is not at its prompt says so within its limit, and types nothing.

@@ -61,6 +61,7 @@ def session(k: K) -> str:
     return name
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("form", FORMS)
 def test_waiting_is_told_well_before_the_timeout(k: K, session: str, form: str) -> None:
     """

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.agent import Agent, alive, eventually, slay
+from support.counts import counts
 from support.raw_socket import exchange, wire
 
 # What `stop` and SIGTERM may take: the daemon gives its hosts ten seconds, and then goes.
@@ -93,15 +94,15 @@ def test_lif_01_a_file_in_place_of_the_socket_is_not_removed(agent: Agent) -> No
     assert precious.read_text() == "precious"
 
 
-@pytest.mark.slow
-def test_lif_03_of_two_servers_exactly_one_wins(agent: Agent) -> None:
+@counts(3, 10)
+def test_lif_03_of_two_servers_exactly_one_wins(agent: Agent, count: int) -> None:
     """
     Ten times two `serve` start at once: one listens, the other says why it does not.
     """
     # A session keeps the keeper, so that a round costs no more than the race.
     agent.new("kept", "/bin/cat")
     agent.cli("stop", "--keep")
-    for _ in range(10):
+    for _ in range(count):
         pair = [agent.start("serve"), agent.start("serve")]
 
         loser = first_to_end(pair)
@@ -152,6 +153,7 @@ def roles(agent: Agent) -> list[int]:
 # -- the end
 
 
+@pytest.mark.serial
 def test_lif_04_sigterm_ends_every_session(agent: Agent) -> None:
     """
     SIGTERM means `stop`: twenty sessions end within the documented time, and nothing is left.
@@ -315,8 +317,8 @@ def test_lif_08_an_exception_in_a_handler_is_one_clients_error(agent: Agent, whe
 # -- again and again
 
 
-@pytest.mark.slow
-def test_lif_10_twenty_restarts_leak_nothing(agent: Agent) -> None:
+@counts(4, 20)
+def test_lif_10_twenty_restarts_leak_nothing(agent: Agent, count: int) -> None:
     """
     Around two sessions the daemon restarts twenty times: files, processes, descriptors are flat.
     """
@@ -326,7 +328,7 @@ def test_lif_10_twenty_restarts_leak_nothing(agent: Agent) -> None:
     pids = [one["pid"] for one in agent.ask("list")]
     before = footprint(agent)
 
-    for _ in range(20):
+    for _ in range(count):
         assert agent.cli("restart", "--keep").stdout == "restarted: 2 session(s)\n"
 
     eventually(lambda: footprint(agent) == before)

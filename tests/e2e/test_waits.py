@@ -584,6 +584,7 @@ def test_prompt_is_met_by_the_next_prompt(shared: Agent, argv: tuple[str, ...]) 
     assert "42" in seen["screen"]["text"].splitlines()
 
 
+@pytest.mark.serial
 def test_idle_is_counted_from_the_last_input(shared: Agent) -> None:
     """
     A quiet session is not idle right after it was typed into: its program had no chance yet.

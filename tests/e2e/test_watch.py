@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
+import pytest
+
 from agent_pty.core.safe import QUIET
 from agent_pty.emulator import Emulator
 from support.agent import Agent, eventually
@@ -212,6 +214,7 @@ def pss(*pids: int) -> int:
     return total
 
 
+@pytest.mark.serial
 def test_must_hold_4_a_crowd_on_a_flood_costs_nobody_else(agent: Agent) -> None:
     """
     Attached and watching clients, one of whom never reads, bound memory and hold nobody up.

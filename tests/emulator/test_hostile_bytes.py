@@ -100,6 +100,7 @@ QUICK: dict[str, Callable[[], bytes]] = {
 }
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("data", QUICK.values(), ids=QUICK.keys())
 def test_oversized_sequences_are_quick_and_harmless(data: Callable[[], bytes]) -> None:
     """

@@ -203,6 +203,7 @@ def test_pasted_text_cannot_end_the_paste(text: bytes, *, bracketed: bool) -> No
     assert encoded.endswith(b"\x1b[201~") == bracketed
 
 
+@pytest.mark.serial
 def test_a_large_hostile_paste_takes_linear_time() -> None:
     """
     A megabyte of nested terminators is done at once.

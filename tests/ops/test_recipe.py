@@ -28,7 +28,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from agent_pty.ops.command import Command
+from agent_pty.core.command import Command
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 

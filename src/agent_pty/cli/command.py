@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -10,11 +11,10 @@ from typing import Any
 
 from agent_pty.client.connection import Connection, connect
 from agent_pty.client.directory import here
+from agent_pty.core.command import Command
 from agent_pty.core.layout import Layout, layout
-from agent_pty.ops.command import Command
 from agent_pty.store import home
-from agent_pty.words.agent_pty import Subcommand
-from agent_pty.words.run import pretty
+from agent_pty.words.parser import Subcommand
 
 Run = Callable[["Invocation"], int]
 
@@ -54,6 +54,11 @@ class Invocation:
 def client_command(name: str, summary: str, command: Command) -> Subcommand:
     """Return a subcommand that belongs to no op."""
     return Subcommand(name=name, summary=summary, command=command, parts=list(command.parts))
+
+
+def pretty(value: Any) -> str:
+    """Return JSON for people and programs, one value, with a line end."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write(text: str) -> None:

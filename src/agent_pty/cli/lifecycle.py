@@ -9,10 +9,10 @@ from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
 from agent_pty.client.connection import connect
+from agent_pty.core.command import Command, part
 from agent_pty.core.layout import Layout
+from agent_pty.core.status import status_object
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
-from agent_pty.ops.command import Command, part
-from agent_pty.ops.lifecycle import status_object
 from agent_pty.store import home
 from agent_pty.store.lock import Lock, held
 

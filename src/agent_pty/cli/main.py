@@ -1,42 +1,46 @@
-"""`agent-pty` in full: help, the commands that run in the client, and the way to the daemon."""
+"""`agent-pty` in full: help, the commands that run in the client, and the way to the daemon.
+
+Each command is imported when it is called: most need neither the ops nor an event loop.
+"""
 
 from __future__ import annotations
 
-import functools
+import importlib
+import itertools
 import os
 import sys
 from collections.abc import Sequence
 
-from agent_pty.cli import attach, full, lifecycle, skill
-from agent_pty.cli.command import Invocation, Run, write
-from agent_pty.cli.doctor import command as doctor
-from agent_pty.cli.top import command as top
+from agent_pty.cli import full
+from agent_pty.cli.command import Invocation, Run, pretty, write
 from agent_pty.client.directory import here
+from agent_pty.core.command import Command
 from agent_pty.core.layout import layout
 from agent_pty.errors import AgentPtyError, Usage
-from agent_pty.words import agent_pty
-from agent_pty.words.agent_pty import Printed, Subcommand
-from agent_pty.words.run import pretty
+from agent_pty.words.parser import Printed, Subcommand, parse, parser
 
 _INTERRUPTED = 130
-# What runs here; everything else is for the daemon.
-_RUNS: dict[str, Run] = {
-    "serve": lifecycle.serve,
-    "status": lifecycle.status,
-    "stop": lifecycle.stop,
-    "restart": lifecycle.restart,
-    "doctor": doctor.doctor,
-    "attach": attach.attach,
-    "top": top.top,
-    "skill": skill.skill,
+# What runs here: the module and its function. Everything else is for the daemon.
+_RUNS = {
+    "serve": ("lifecycle", "serve"),
+    "status": ("lifecycle", "status"),
+    "stop": ("lifecycle", "stop"),
+    "restart": ("lifecycle", "restart"),
+    "doctor": ("doctor.command", "doctor"),
+    "attach": ("attach", "attach"),
+    "top": ("top.command", "top"),
+    "skill": ("skill", "skill"),
 }
+_HELP = ("-h", "--help")
 
 
-@functools.cache
 def commands() -> dict[str, Subcommand]:
-    """Return every subcommand by name: the daemon's first."""
-    ours = (*lifecycle.COMMANDS, doctor.COMMAND, top.COMMAND, skill.COMMAND)
-    return {**agent_pty.subcommands(), **{one.name: one for one in ours}}
+    """Return every subcommand by name: those of ops first."""
+    from agent_pty.words.agent_pty import subcommands  # noqa: PLC0415  imports every op
+
+    modules = (importlib.import_module(f"agent_pty.cli.{module}") for module, _ in _RUNS.values())
+    ours = {one.name: one for module in modules for one in getattr(module, "COMMANDS", ())}
+    return {**subcommands(), **ours}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,25 +64,52 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str], socket: str | None) -> int:
-    name = words[0] if words else None
-    if name in ("-h", "--help"):
+    name = words[0] if words else ""
+    if name in _RUNS:
+        return _run_here(name, words[1:], socket)
+    if name in ("", *_HELP, "--version") or _asks_for_help(words):
+        _print(name, words)
+    where = layout(os.environ, cwd=here(), socket=socket)
+    return full.send(where, "agent-pty", words)
+
+
+def _asks_for_help(words: list[str]) -> bool:
+    return any(word in _HELP for word in itertools.takewhile(lambda one: one != "--", words))
+
+
+def _print(name: str, words: list[str]) -> None:
+    """Raise help, or what is wrong, to be printed; no daemon is started for that."""
+    from agent_pty.words import agent_pty  # noqa: PLC0415  imports every op
+
+    if name in _HELP:
         raise Printed(agent_pty.overview(list(commands().values())), 0)
     if name == "--version":
         raise Printed(agent_pty.version(), 0)
-    if name is None or name not in commands():
-        raise agent_pty.wrong_command(name)
-    options = agent_pty.parse(agent_pty.parser(commands()[name]), words[1:])
-    if name not in _RUNS:
-        where = layout(os.environ, cwd=here(), socket=socket)
-        return full.send(where, "agent-pty", words)
-    call = Invocation(options, socket=socket)
+    agent_pty.parsed(words)
+
+
+def _run_here(name: str, words: list[str], socket: str | None) -> int:
+    module, function = _RUNS[name]
+    imported = importlib.import_module(f"agent_pty.cli.{module}")
+    run: Run = getattr(imported, function)
+    call = Invocation(parse(parser(_subcommand(name, words, imported)), words), socket=socket)
     try:
-        return _RUNS[name](call)
+        return run(call)
     except AgentPtyError as error:
         if call.json:
             failed = {"ok": False, "error": str(error), "code": error.code}
             write(pretty({**failed, "details": error.details}))
         raise
+
+
+def _subcommand(name: str, words: list[str], module: object) -> Subcommand:
+    """Return how a command is parsed; `status` has only the options that every command has."""
+    ours: dict[str, Subcommand] = {one.name: one for one in getattr(module, "COMMANDS", ())}
+    if name in ours:
+        return ours[name]
+    if name == "status" and not _asks_for_help(words):
+        return Subcommand(name=name, summary="", command=Command(examples=()), parts=())
+    return commands()[name]
 
 
 def _socket(words: list[str]) -> tuple[str | None, list[str]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.resources
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.core.command import Command, part
 from agent_pty.errors import Usage
-from agent_pty.ops.command import Command, part
 
 _DOCUMENTS = ("SKILL.md", "EXAMPLES.md")
 
@@ -26,11 +26,13 @@ def _document(name: str) -> str:
         raise Usage(f"{name} is not installed beside agent_pty: {error}") from error
 
 
-COMMAND = client_command(
-    "skill",
-    "Print how agents use this: when to use what. With --all, patterns too.",
-    Command(
-        parts=(part("all", "--all", action="store_true", help="EXAMPLES.md, too"),),
-        examples=("agent-pty skill", "agent-pty skill --all"),
+COMMANDS = (
+    client_command(
+        "skill",
+        "Print how agents use this: when to use what. With --all, patterns too.",
+        Command(
+            parts=(part("all", "--all", action="store_true", help="EXAMPLES.md, too"),),
+            examples=("agent-pty skill", "agent-pty skill --all"),
+        ),
     ),
 )

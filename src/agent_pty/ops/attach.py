@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from agent_pty.core.command import NAME, Command, part
 from agent_pty.core.safe import Allowed
-from agent_pty.ops.command import NAME, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Op, Request
 

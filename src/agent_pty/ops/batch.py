@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
+from agent_pty.core.command import NAME, Command, json_list
 from agent_pty.errors import AgentPtyError, BadRequest, from_wire, unwrapped
-from agent_pty.ops.command import NAME, Command, json_list
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 

@@ -6,11 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
+from agent_pty.core.command import NAME, TOKENS, Command, Part, duration, part, text_or_stdin
 from agent_pty.core.history import Entry
 from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
 from agent_pty.ops.cell_text import print_result, print_so_far
-from agent_pty.ops.command import NAME, TOKENS, Command, Part, duration, part, text_or_stdin
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.ops.command import Call, fitted_text
+from agent_pty.core.command import Call, fitted_text
 
 _TIMED_OUT = 4
 _WAITS = 8

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
+from agent_pty.core.command import Call, Command, assignments, directory, duration, part, program
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
-from agent_pty.ops.command import Call, Command, assignments, directory, duration, part, program
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Wanted
 from agent_pty.ops.new import Cols, Rows

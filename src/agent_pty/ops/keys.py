@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from agent_pty.core.chord import chord
-from agent_pty.ops.command import NAME, Call, Command, duration, part, text_or_file
+from agent_pty.core.command import NAME, Call, Command, duration, part, text_or_file
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from agent_pty.ops.command import Call, Command
+from agent_pty.core.command import Call, Command
+from agent_pty.core.status import status_object
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 
@@ -29,18 +30,6 @@ async def status(registry: Registry, _request: Status) -> dict[str, Any]:
 async def shutdown(registry: Registry, request: Shutdown) -> None:
     """Answer first, then stop."""
     registry.shut_down(keep=request.keep)
-
-
-def status_object(socket: str | None, *, error: str | None) -> dict[str, Any]:
-    """Return the contract's object for a daemon that is not there."""
-    return {
-        "socket": socket,
-        "running": False,
-        "session_count": 0,
-        "trace_path": None,
-        "error": error,
-        "pid": None,
-    }
 
 
 async def _print_status(call: Call, facts: dict[str, Any]) -> int:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
+from agent_pty.core.command import NAME, Command, part, screen_cell
 from agent_pty.errors import BadRequest
-from agent_pty.ops.command import NAME, Command, part, screen_cell
 from agent_pty.ops.context import Session
 from agent_pty.ops.new import MOST_COLS, MOST_ROWS
 from agent_pty.ops.op import Mutation, Op

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import BadRequest
-from agent_pty.ops.command import (
+from agent_pty.core.command import (
     Call,
     Command,
     Fields,
@@ -19,6 +18,7 @@ from agent_pty.ops.command import (
     part,
     program,
 )
+from agent_pty.errors import BadRequest
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Wanted
 from agent_pty.ops.op import Mutation, Op

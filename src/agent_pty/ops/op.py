@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from agent_pty.core.command import Command
 from agent_pty.errors import AgentPtyError, BadRequest, Internal, unwrapped
-from agent_pty.ops.command import Command
 
 # What client and daemon must agree on; a request may name it in `v`.
 PROTOCOL = 1

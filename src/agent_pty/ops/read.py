@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from agent_pty.ops.command import NAME, TOKENS, Call, Command, Fields, fitted_text
+from agent_pty.core.command import NAME, TOKENS, Call, Command, Fields, fitted_text
 from agent_pty.ops.context import Session
 from agent_pty.ops.model import Reading
 from agent_pty.ops.op import LARGEST_PAGE, Cursor, Op, Request

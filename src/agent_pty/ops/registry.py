@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from agent_pty.ops.command import NAME, Call, Command, part
+from agent_pty.core.command import NAME, Call, Command, part
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
 from agent_pty.ops.op import Mutation, Op, Request

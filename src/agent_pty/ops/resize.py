@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from agent_pty.ops.command import NAME, Command, part
+from agent_pty.core.command import NAME, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from agent_pty.ops.command import NAME, TOKENS, Command, part
+from agent_pty.core.command import NAME, TOKENS, Command, part
 from agent_pty.ops.context import Form, Session
 from agent_pty.ops.model import Changes, Screen
 from agent_pty.ops.op import Op, Request

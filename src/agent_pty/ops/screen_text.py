@@ -6,7 +6,7 @@ import base64
 import json
 from typing import Any
 
-from agent_pty.ops.command import Call, Fields, fitted_text
+from agent_pty.core.command import Call, Fields, fitted_text
 
 
 async def print_screen(call: Call, fields: Fields) -> int:

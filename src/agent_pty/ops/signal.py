@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
+from agent_pty.core.command import NAME, Call, Command, part
 from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellReport
-from agent_pty.ops.command import NAME, Call, Command, part
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 

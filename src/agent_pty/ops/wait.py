@@ -9,8 +9,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
-from agent_pty.ops.command import (
+from agent_pty.core.command import (
     TOKENS,
     Call,
     Command,
@@ -21,6 +20,7 @@ from agent_pty.ops.command import (
     fitted_text,
     part,
 )
+from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
 from agent_pty.ops.op import Cursor, Op, Request, failure

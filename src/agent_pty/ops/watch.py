@@ -7,8 +7,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from agent_pty.core.command import Call, Command, Fields, part
 from agent_pty.errors import BadRequest
-from agent_pty.ops.command import Call, Command, Fields, part
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Cursor, Op, Request
 

@@ -6,12 +6,12 @@ and its description.
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from agent_pty.ops.command import Argument, Command, Fields, Part, argument
+from agent_pty.core.command import Argument, Command, Fields, Part, argument
 from agent_pty.ops.op import Op
 
 _KEY = "idempotency key: the same again does nothing"
@@ -109,20 +109,10 @@ def _dashed(name: str) -> str:
     return name.replace("_", "-")
 
 
-async def fields_of(parts: list[Part], call: Any) -> Fields:
+async def fields_of(parts: Sequence[Part], call: Any) -> Fields:
     """Return the fields that a command line gives; what it does not say is None."""
     fields: Fields = {}
     for part in parts:
         if part.fill is not None:
             fields |= await part.fill(call)
     return fields
-
-
-def add_to(parser: argparse.ArgumentParser, parts: list[Part]) -> None:
-    """Add the arguments of a command to a parser."""
-    for part in parts:
-        for given in part.arguments:
-            options = dict(given.options)
-            if not given.names[0].startswith("-"):
-                options.pop("dest", None)
-            parser.add_argument(*given.names, **options)

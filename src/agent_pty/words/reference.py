@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from agent_pty import ops
-from agent_pty.ops.command import Argument
+from agent_pty.core.command import Argument
 from agent_pty.ops.op import Op
-from agent_pty.words.agent_pty import Subcommand, of_op
+from agent_pty.words.agent_pty import of_op
 from agent_pty.words.arguments import described
+from agent_pty.words.parser import Subcommand
 
 _HEAD = """\
 # Reference

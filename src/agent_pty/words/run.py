@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_pty.errors import AgentPtyError
-from agent_pty.words.agent_pty import Printed, Subcommand, parsed
+from agent_pty.words.agent_pty import parsed
 from agent_pty.words.arguments import fields_of
 from agent_pty.words.call import Call
 from agent_pty.words.caller import Caller
 from agent_pty.words.interrupt import GivenUp, give_up
+from agent_pty.words.parser import Printed, Subcommand
 
 _INTERRUPTED = 130
 # Opens the stream of `watch`.
@@ -23,7 +24,7 @@ Events = Callable[..., Any]
 
 @dataclass(frozen=True, kw_only=True)
 class CommandCall:
-    """See `ops.command.Call`."""
+    """See `core.command.Call`."""
 
     call: Call
     caller: Caller
@@ -117,7 +118,7 @@ async def _carried_out(one: Subcommand, call: CommandCall) -> int:
     if command.run is not None:
         return await command.run(call, fields)
     assert one.op is not None  # noqa: S101  commands without an op run in the client
-    answer = await call.ask(one.op.name, **fields)
+    answer = await call.ask(one.op, **fields)
     if command.finish is not None:
         return await command.finish(call, answer)
     text = command.text if isinstance(command.text, str) else command.text(call, answer)

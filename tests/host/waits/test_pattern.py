@@ -32,6 +32,7 @@ def test_an_empty_match_is_a_match() -> None:
     assert compiled("(?m)^$")("a\n\nb") == ""
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [

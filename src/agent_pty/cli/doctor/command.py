@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agent_pty.cli.command import Invocation, client_command, write
+from agent_pty.cli.command import Invocation, client_command, pretty, write
 from agent_pty.cli.doctor import daemon_checks
 from agent_pty.cli.doctor.checks import LOOKS, Check, examine
-from agent_pty.ops.command import Command, part
-from agent_pty.words.run import pretty
+from agent_pty.core.command import Command, part
 
 if TYPE_CHECKING:
     from agent_pty.cli.doctor.leftovers import Orphan  # imports psutil, which may be broken
@@ -68,22 +67,29 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-COMMAND = client_command(
-    "doctor",
-    "Check this machine, the home and the daemon, and say what to do; starts nothing.",
-    Command(
-        parts=(
-            part("orphans", "--orphans", action="store_true", help="list what lost sessions left"),
-            part(
-                "log_dir", "--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)"
+COMMANDS = (
+    client_command(
+        "doctor",
+        "Check this machine, the home and the daemon, and say what to do; starts nothing.",
+        Command(
+            parts=(
+                part(
+                    "orphans", "--orphans", action="store_true", help="list what lost sessions left"
+                ),
+                part(
+                    "log_dir",
+                    "--log-dir",
+                    metavar="DIR",
+                    help="evidence (default: ~/.agent-pty/runs)",
+                ),
+                part(
+                    "shell",
+                    "--shell",
+                    metavar="PATH",
+                    help="shell to try (default: bash, else sh)",
+                ),
             ),
-            part(
-                "shell",
-                "--shell",
-                metavar="PATH",
-                help="shell to try (default: bash, else sh)",
-            ),
+            examples=("agent-pty doctor", "agent-pty doctor --json --orphans"),
         ),
-        examples=("agent-pty doctor", "agent-pty doctor --json --orphans"),
     ),
 )

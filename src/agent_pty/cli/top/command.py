@@ -6,12 +6,11 @@ import dataclasses
 import os
 import sys
 
-from agent_pty.cli.command import Invocation, client_command, write
+from agent_pty.cli.command import Invocation, client_command, pretty, write
 from agent_pty.cli.top import full_screen, sessions, table
 from agent_pty.client.terminal import raw_mode, size
+from agent_pty.core.command import Command, part
 from agent_pty.errors import Usage
-from agent_pty.ops.command import Command, part
-from agent_pty.words.run import pretty
 
 _COLUMNS = 80
 
@@ -39,13 +38,15 @@ def _snapshot(call: Invocation) -> int:
     return 0
 
 
-COMMAND = client_command(
-    "top",
-    "Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
-    "Keys: up/down or j/k select, enter attaches (ctrl-] comes back), i interrupts,\n"
-    "x kills after a question, / filters by name, q or ctrl-c leaves.",
-    Command(
-        parts=(part("once", "--once", action="store_true", help="print the table and leave"),),
-        examples=("agent-pty top", "agent-pty top --once", "agent-pty top --json"),
+COMMANDS = (
+    client_command(
+        "top",
+        "Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
+        "Keys: up/down or j/k select, enter attaches (ctrl-] comes back), i interrupts,\n"
+        "x kills after a question, / filters by name, q or ctrl-c leaves.",
+        Command(
+            parts=(part("once", "--once", action="store_true", help="print the table and leave"),),
+            examples=("agent-pty top", "agent-pty top --once", "agent-pty top --json"),
+        ),
     ),
 )

@@ -8,8 +8,7 @@ default and description are in the request type already (`words/arguments.py`).
 from __future__ import annotations
 
 import json
-import os
-from argparse import Namespace
+import posixpath
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -26,8 +25,8 @@ class Call(Protocol):
     """One command line that is being carried out, and its caller."""
 
     @property
-    def options(self) -> Namespace:
-        """The arguments as they were parsed."""
+    def options(self) -> Any:
+        """The arguments as they were parsed: an attribute for each."""
 
     @property
     def json(self) -> bool:
@@ -210,7 +209,7 @@ def directory(into: str = "repo") -> Part:
 
 
 def _joined(cwd: str, path: str) -> str:
-    return os.path.normpath(os.path.join(cwd, path))
+    return posixpath.normpath(posixpath.join(cwd, path))
 
 
 async def expand(call: Call, path: str) -> str:
