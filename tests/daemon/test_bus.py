@@ -24,7 +24,7 @@ class Station:
         self, name: str | None = None, kinds: Sequence[str] | None = None
     ) -> AsyncIterator[bytes]:
         """Begin to watch; a first event proves it."""
-        lines = self.bus.watch(name, kinds)
+        lines = await self.bus.watch(name, kinds)
         first = asyncio.get_running_loop().create_task(following(lines))
         await asyncio.wait([first], timeout=0)
         self.bus.publish((kinds or ["hello"])[0], name or "anybody")
@@ -193,7 +193,7 @@ def test_a_watcher_who_leaves_before_the_hosts_know_is_forgotten() -> None:
                 await asyncio.Event().wait()
 
         bus = Bus(never)
-        waiting = asyncio.get_running_loop().create_task(following(bus.watch(None, None)))
+        waiting = asyncio.get_running_loop().create_task(bus.watch(None, None))
         await asyncio.wait([waiting], timeout=0)
         waiting.cancel()
         await asyncio.wait([waiting])
@@ -218,7 +218,7 @@ def test_the_past_comes_first_and_nothing_twice() -> None:
             events = [{"event": "bell", "id": "a", "seq": number} for number in (3, 4)]
             return PastEvents(events=events, missed=2)
 
-        lines = station.bus.watch("a", None, past=past)
+        lines = await station.bus.watch("a", None, past=past)
 
         told = await take(lines, 4)
 

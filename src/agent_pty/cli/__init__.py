@@ -1,1 +1,1 @@
-"""The `agent-pty` command: for people in words, for agents in JSON."""
+"""The `agent-pty` command: text for people, JSON for agents."""

@@ -6,7 +6,7 @@ import sys
 
 
 def start() -> int:
-    """Be the program that is named first; `agent-pty` has modules that `k` does not need."""
+    """Run the program named first; `agent-pty` imports modules that `k` does not need."""
     program, *words = sys.argv[1:]
     if program == "agent-pty":
         from agent_pty.cli.main import main  # noqa: PLC0415

@@ -13,9 +13,9 @@ from agent_pty.errors import Usage
 
 
 def attach(call: Invocation) -> int:
-    """Show a session and type into it, until the person leaves or it ends."""
+    """Show a session and type into it, until the person detaches or it ends."""
     o = call.options
-    _follow_size(call)  # before the first look: it is painted for a terminal of this size
+    _follow_size(call)  # before attaching: the first picture is painted for this size
     with call.connect() as connection:
         stream = connection.stream(
             "attach",

@@ -1,4 +1,4 @@
-"""A subcommand that runs in the client: its options, and the way to the daemon."""
+"""A subcommand that runs in the client: its options, and its connection to the daemon."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Invocation:
         return layout(os.environ, cwd=here(), socket=self._socket, log_dir=log_dir)
 
     def connect(self, *, start: bool = True) -> Connection:
-        """Connect to the daemon; unless told not to, start it if it is not there."""
+        """Connect to the daemon; with *start*, start it if none runs."""
         where = self.layout
         if start:
             home.prepare(where)
         return connect(where, start=start)
 
     def ask(self, op: str, **fields: Any) -> Any:
-        """Ask one question and hang up."""
+        """Send one request on a connection of its own and return the answer."""
         with self.connect() as connection:
             return connection.ask(op, **fields)
 
@@ -62,7 +62,7 @@ def pretty(value: Any) -> str:
 
 
 def write(text: str) -> None:
-    """Write to standard output whatever the locale thinks of it."""
+    """Write UTF-8 to standard output, whatever the locale."""
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
     sys.stdout.buffer.flush()

@@ -1,7 +1,6 @@
 """The full client of `k` and `km`, and how any command line is sent to the daemon.
 
-It starts a daemon if it must and then talks to it as the script does, by the script's own
-functions.
+It starts a daemon if none runs, then talks to it with the script's own functions.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.store import home
 
 _INTERRUPTED = 130
-_FULL_CLIENT = "full"  # as `ops.words`, which would cost every start of `k` 60 ms
+_FULL_CLIENT = "full"  # as in `ops.words`, whose import would cost every start of `k` 60 ms
 _HELP: Sequence[Sequence[str]] = ([], ["-h"], ["--help"])
 _VERSION = ["--version"]
 
 
 def functions() -> Any:
-    """Load the script's functions; it has no ending, so the import system needs to be told."""
+    """Load the script as a module; its name has no extension, so the loader must be given."""
     loader = SourceFileLoader("agent_pty.cli.script", script.PATH)
     spec = spec_from_loader("agent_pty.cli.script", loader)
     assert spec is not None  # noqa: S101  for the type checker
@@ -36,7 +35,7 @@ def functions() -> Any:
 
 
 def local(program: str, words: Sequence[str]) -> str | None:
-    """Return what `k` and `km` print without a daemon: nobody should start one to read help."""
+    """Return the help or version text, which needs no daemon; None for any other command line."""
     if words == _VERSION:
         return f"{program} {__version__} (agent-pty)\n"
     if words not in _HELP:
@@ -60,7 +59,7 @@ def send(where: Layout, program: str, words: Sequence[str]) -> int:
 
 
 def main(program: str, words: Sequence[str]) -> int:
-    """Be `k` or `km` and return the exit status."""
+    """Run `k` or `km` and return the exit status."""
     try:
         text = local(program, words)
         if text is None:

@@ -1,4 +1,4 @@
-"""Subcommands on the daemon itself."""
+"""Subcommands that act on the daemon itself."""
 
 from __future__ import annotations
 
@@ -16,16 +16,21 @@ from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.store import home
 from agent_pty.store.lock import Lock, held
 
-_LOG_DIR = part("log_dir", "--log-dir", metavar="DIR", help="evidence (default: ~/.agent-pty/runs)")
+_LOG_DIR = part(
+    "log_dir",
+    "--log-dir",
+    metavar="DIR",
+    help="where evidence is stored (default: ~/.agent-pty/runs)",
+)
 _GONE_SECONDS = 15.0
-# More than a daemon needs to find out that a host does not answer.
+# Longer than a daemon needs to notice that a host does not answer.
 _STATUS_SECONDS = 10.0
-_KEEP = part("keep", "--keep", action="store_true", help="leave every session for the next daemon")
+_KEEP = part("keep", "--keep", action="store_true", help="keep every session for the next daemon")
 
 
 def serve(call: Invocation) -> int:
-    """Be the daemon."""
-    from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms for nobody else
+    """Run the daemon in this process."""
+    from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms, only here
 
     where = call.layout
 
@@ -52,10 +57,10 @@ def _stopped(socket: str | None, error: AgentPtyError | None) -> dict[str, Any]:
 
 
 def status(call: Invocation) -> int:
-    """Say whether a daemon runs; that none does is an answer."""
+    """Print whether a daemon runs; that none runs is an answer, not a failure."""
     try:
         found = status_of(call.layout)
-    except AgentPtyError as error:  # it is not even known where the socket would be
+    except AgentPtyError as error:  # not even the path of the socket is known
         found = _stopped(None, error)
     if not found["running"]:
         return call.show(found, f"agent-pty daemon not running: {found['error']}")
@@ -106,17 +111,17 @@ def restart(call: Invocation) -> int:
 COMMANDS = (
     client_command(
         "serve",
-        "Run the daemon in the foreground until `stop`; other commands start one themselves.",
+        "Run the daemon in the foreground until `stop`; other commands start one if needed.",
         Command(parts=(_LOG_DIR,), examples=("agent-pty serve --socket ~/.agent-pty.sock",)),
     ),
     client_command(
         "stop",
-        "Stop the daemon; its sessions end with it unless they are to be kept.",
+        "Stop the daemon and end its sessions; with --keep, the sessions keep running.",
         Command(parts=(_KEEP,), examples=("agent-pty stop", "agent-pty stop --keep")),
     ),
     client_command(
         "restart",
-        "Stop the daemon and start it again; with --keep, upgrade it around all its sessions.",
+        "Restart the daemon; with --keep, upgrade it and keep its sessions running.",
         Command(parts=(_KEEP,), examples=("agent-pty restart --keep",)),
     ),
 )

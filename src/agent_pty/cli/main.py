@@ -1,4 +1,4 @@
-"""`agent-pty` in full: help, the commands that run in the client, and the way to the daemon.
+"""The full client of `agent-pty`: help, and commands that run in the client or in the daemon.
 
 Each command is imported when it is called: most need neither the ops nor an event loop.
 """
@@ -20,7 +20,7 @@ from agent_pty.errors import AgentPtyError, Usage
 from agent_pty.words.parser import Printed, Subcommand, parse, parser
 
 _INTERRUPTED = 130
-# What runs here: the module and its function. Everything else is for the daemon.
+# Commands that run in the client: module and function. All others run in the daemon.
 _RUNS = {
     "serve": ("lifecycle", "serve"),
     "status": ("lifecycle", "status"),
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; Python would complain again at exit.
+        # The reader of our output is gone; Python would report that again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
@@ -78,7 +78,7 @@ def _asks_for_help(words: list[str]) -> bool:
 
 
 def _print(name: str, words: list[str]) -> None:
-    """Raise help, or what is wrong, to be printed; no daemon is started for that."""
+    """Raise help or a usage error, to be printed; no daemon is started for that."""
     from agent_pty.words import agent_pty  # noqa: PLC0415  imports every op
 
     if name in _HELP:
@@ -113,7 +113,7 @@ def _subcommand(name: str, words: list[str], module: object) -> Subcommand:
 
 
 def _socket(words: list[str]) -> tuple[str | None, list[str]]:
-    """Take `--socket PATH` out of the words, wherever it stands; the last one counts."""
+    """Remove `--socket PATH` from the words, wherever it is; the last one is used."""
     found, rest, given = None, list[str](), iter(words)
     for word in given:
         if word == "--":

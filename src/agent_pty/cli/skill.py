@@ -1,4 +1,4 @@
-"""`skill`: the guide for agents, as it is installed."""
+"""`skill`: print the installed guide for agents."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _document(name: str) -> str:
 COMMANDS = (
     client_command(
         "skill",
-        "Print how agents use this: when to use what. With --all, patterns too.",
+        "Print the guide for agents: which command to use when; with --all, examples too.",
         Command(
-            parts=(part("all", "--all", action="store_true", help="EXAMPLES.md, too"),),
+            parts=(part("all", "--all", action="store_true", help="print EXAMPLES.md, too"),),
             examples=("agent-pty skill", "agent-pty skill --all"),
         ),
     ),

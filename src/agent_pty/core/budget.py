@@ -11,7 +11,7 @@ _BYTES_PER_TOKEN = 3
 
 
 def tokens(text: str) -> int:
-    """Estimate the tokens of *text*, rather too many than too few."""
+    """Estimate the tokens of *text*: too many rather than too few."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 

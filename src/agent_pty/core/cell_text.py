@@ -1,4 +1,4 @@
-"""What of the text since an input is its output: not the echo of the line, not the next prompt.
+"""Which text after an input is its output: not the echo of the line, not the next prompt.
 
 Only for programs that do not mark where output begins and ends; marks are exact.
 """
@@ -11,12 +11,12 @@ from typing import Final
 from agent_pty.core.echo import without_echo
 
 _CONTINUATION: Final = "..."
-# An echo begins with the first characters of what was typed; later ones may be drawn anew.
-_TELLING: Final = 4
+# An echo begins with the first characters of what was typed; later ones may be drawn again.
+_COMPARED: Final = 4
 
 
 def without_prompt(line: bytes, prompt: str) -> bytes:
-    """Return what stands before *prompt* on the last, unfinished line: `abc` of `abc>>> `."""
+    """Return the text before *prompt* on the last, unfinished line: `abc` of `abc>>> `."""
     shown, known = line.decode(errors="replace").rstrip(), prompt.rstrip()
     if known and shown.endswith(known):
         return shown[: -len(known)].encode()
@@ -26,8 +26,8 @@ def without_prompt(line: bytes, prompt: str) -> bytes:
 def unechoed(text: str, typed: Sequence[str]) -> str:
     """Return *text* without the echo of the lines *typed*.
 
-    A line editor shows a paste whole, often twice: marked as pasted, then plain. A program that
-    reads line by line shows each behind its prompt, with output in between.
+    A line editor shows a paste as a whole, often twice: marked as pasted, then plain. A program
+    that reads line by line shows each line after its prompt, with output in between.
     """
     begin = paste_end(text, typed)
     if begin:
@@ -37,22 +37,22 @@ def unechoed(text: str, typed: Sequence[str]) -> str:
     kept = [
         line
         for was, line in zip(lines, after, strict=True)
-        # An empty line that was typed leaves its continuation prompt alone on the line.
+        # After an empty line was typed, its continuation prompt is alone on the line.
         if was == line and not (blank and line.rstrip() == _CONTINUATION)
     ]
     return "\n".join(kept)
 
 
 def paste_end(text: str, typed: Sequence[str]) -> int:
-    """Return where *text* goes on behind the typed lines, shown whole once or several times."""
-    lines, behind = text.split("\n"), 0
-    while typed and (found := _block(lines, typed, behind)) is not None:
-        behind = found + len(typed)
-    return min(len(text), sum(len(line) + 1 for line in lines[:behind]))
+    """Return where *text* continues after the typed lines, shown as a whole once or more often."""
+    lines, end = text.split("\n"), 0
+    while typed and (found := _block(lines, typed, end)) is not None:
+        end = found + len(typed)
+    return min(len(text), sum(len(line) + 1 for line in lines[:end]))
 
 
 def _block(lines: Sequence[str], typed: Sequence[str], start: int) -> int | None:
-    """Find the typed lines in a row from *start* on, or behind one line that is blank."""
+    """Find the typed lines in a row from *start* on, or after one line that is blank."""
     skipped = start < len(lines) and not lines[start].strip()
     for at in (start, start + 1) if skipped else (start,):
         shown = lines[at : at + len(typed)]
@@ -72,10 +72,10 @@ def _is_echo(line: str, typed: str) -> bool:
 def echo_end(text: bytes, typed: str, *, echoed: bool) -> int:
     """Return where output begins in *text*, which begins where the line *typed* was typed.
 
-    Whether a line editor echoes (*echoed* or not) only the text tells: after `stty -echo` it does
-    not.
+    *echoed* is an expectation: only the text shows whether a line editor echoes. After `stty -echo`
+    it does not.
     """
-    if not echoed or not text.startswith(typed[:_TELLING].encode()):
+    if not echoed or not text.startswith(typed[:_COMPARED].encode()):
         return 0
     newline = text.find(b"\n")
     return newline + 1 if newline >= 0 else len(text)

@@ -23,7 +23,7 @@ _MODIFIERS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chord:
-    """A key and the modifiers held with it; whether the key exists is the keyboard's to say."""
+    """A key and the modifiers held with it; the keyboard decides whether the key exists."""
 
     key: str
     mods: frozenset[str]
@@ -37,7 +37,7 @@ def chord(text: str) -> Chord:
     """
     *held, key = _split(text)
     mods = frozenset(_MODIFIERS[word.lower()] for word in held)
-    # A capital letter is what shift and the letter make.
+    # A single capital letter keeps its case: it is what shift and the letter produce.
     if len(key) > 1:
         key = key.lower()
     return Chord(key=key, mods=mods)

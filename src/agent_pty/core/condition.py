@@ -16,22 +16,22 @@ from typing import Protocol
 from agent_pty.core.duration import seconds
 from agent_pty.errors import BadRequest
 
-# A shell draws its prompt and reads what was typed ahead in one burst: a prompt that
-# stands still this long is meant for us.
+# A shell draws its prompt and at once reads what was typed ahead: a prompt that stays
+# unchanged this long waits for new input.
 PROMPT_SETTLES = 0.03
 _LONGEST_PATTERN = 4096
 
 # What the seed escapes when it turns a literal into a pattern.
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 
-# Answers where the pattern was found: the matching text, or None.
+# Returns the text that matches the pattern, or None.
 Search = Callable[[str], str | None]
-# Answers how a cell ended, or that it waits for a person; None while it runs.
+# Returns how a cell ended, or that it waits for a person; None while it runs.
 CellOutcome = Callable[[str], str | None]
 
 
 class View(Protocol):
-    """What can be seen of a session; each is computed only when a machine asks."""
+    """What can be seen of a session; each property is computed only when a machine reads it."""
 
     @property
     def text(self) -> str:
@@ -48,7 +48,7 @@ class View(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """The wait begins: what is true already counts."""
+    """The wait begins; a condition that is true already is met."""
 
     at: float
     view: View
@@ -64,7 +64,7 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenDrawn:
-    """The rendered screen is worth a look: something was drawn on it."""
+    """Something was drawn on the rendered screen, so it should be searched."""
 
     at: float
     view: View
@@ -120,7 +120,7 @@ class Text:
 
 
 class Prompt:
-    """Met when a prompt stands still."""
+    """Met when a prompt stays unchanged."""
 
     def __init__(self, *, since: float) -> None:
         self._last = since
@@ -132,7 +132,7 @@ class Prompt:
         return None if self._asked else self._last + PROMPT_SETTLES
 
     def feed(self, event: Event) -> str | None:
-        """ScreenDrawn when output has settled."""
+        """Look for a prompt when output has settled."""
         if isinstance(event, Output):
             self._last, self._asked = event.at, False
             return None
@@ -173,17 +173,17 @@ class Exit:
 
 
 class CellSettled:
-    """Met when there is something to tell of a cell."""
+    """Met when there is something to report about a cell."""
 
     deadline = None
 
     def __init__(self, cell_id: str, outcome: CellOutcome) -> None:
         self._cell = cell_id
         self._outcome = outcome
-        outcome(cell_id)  # one that nobody knows is an error now, not a wait for ever
+        outcome(cell_id)  # an unknown id is an error now, not a wait that never ends
 
     def feed(self, event: Event) -> str | None:
-        """Ask at every turn: whatever happened may have ended it."""
+        """Ask at every event: any of them may have ended the cell."""
         del event
         return self._outcome(self._cell)
 

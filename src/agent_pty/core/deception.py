@@ -1,7 +1,7 @@
 """Text on a screen that a person does not see, or sees as something else.
 
-An agent reads characters, a person sees a picture: where the two differ, somebody may be
-talking to the agent behind the person's back.
+An agent reads characters, a person sees a picture. Where the two differ, the text may be meant
+for the agent without the person's knowledge.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST = 80
 
 
 class Look(Protocol):
-    """What matters of a style; `emulator.Style` is one."""
+    """The part of a style that matters here; `emulator.Style` has it."""
 
     @property
     def fg(self) -> object:
@@ -27,7 +27,7 @@ class Look(Protocol):
 
     @property
     def bg(self) -> object:
-        """Colour behind them."""
+        """Colour of the background."""
 
     @property
     def inverse(self) -> bool:

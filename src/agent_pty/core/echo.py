@@ -1,12 +1,12 @@
 """What a wait may look at: what appeared since the last input, without the echo of that input.
 
-A terminal shows what is typed, up to twice: the kernel echoes what comes while a program runs, and
-the shell's line editor draws it again behind its next prompt. A wait that took this for an answer
-would be met by its own question.
+A terminal shows what is typed, up to twice: the kernel echoes what is typed while a program runs,
+and the shell's line editor draws it again after its next prompt. A wait that took this for an
+answer would be met by its own input.
 
-The rule: each typed line has one echo, the first line that ends with it, whatever stands before.
-After that only a line with a prompt before it is an echo; without one it is output, for `cat`
-answers `hello` with `hello`. The prompt stays, so that a wait for it still works.
+The rule: each typed line has one echo, the first line that ends with it, whatever precedes it.
+After that only a line with a prompt before it is an echo; without a prompt it is output, because
+`cat` answers `hello` with `hello`. The prompt stays, so that a wait for it still works.
 """
 
 from bisect import bisect_left
@@ -16,10 +16,10 @@ from typing import Final
 
 from agent_pty.core.prompt import looks_like_prompt
 
-# Python's continuation prompt is no prompt that waits for a command, but it precedes an echo.
+# Python's continuation prompt does not wait for a new command, but it precedes an echo.
 _CONTINUATION: Final = "..."
 
-# No prompt is longer; it bounds the search for an echo that is still arriving.
+# No prompt is longer; this bounds the search for an echo that is still arriving.
 _LONGEST_PROMPT: Final = 200
 
 # Linux echoes these as they are (ECHOCTL in termios(3)).
@@ -32,9 +32,9 @@ _CARETS: Final = {
 def without_echo(text: str, typed: Sequence[str]) -> str:
     """Return *text* without the echo of the lines *typed*.
 
-    *text* is the transcript since the last input; it may begin in the middle of a line, behind the
+    *text* is the transcript since the last input; it may begin in the middle of a line, after the
     prompt. *typed* are the lines of that input, without their Enter. The result has as many lines
-    as *text*: an echo leaves what stood before it, or an empty line.
+    as *text*: where an echo was removed, the text before it stays, or an empty line.
     """
     wanted = [shown for line in typed if (shown := line.translate(_CARETS).rstrip())]
     if not wanted:
@@ -83,7 +83,7 @@ class _Echoes:
         yield self._cut_arriving(last, at_start=only_echo) if last == lines[-1] else last
 
     def _cut(self, line: str) -> str:
-        """Return what stands before the echo in *line*, or the whole line if it has none."""
+        """Return the text before the echo in *line*, or the whole line if it has no echo."""
         shown = line.rstrip()
         place = self._echo_place(shown)
         if place is None:
@@ -107,7 +107,7 @@ class _Echoes:
         return None
 
     def _cut_arriving(self, line: str, *, at_start: bool) -> str:
-        """Return what stands before the first part of a typed line in an unfinished *line*."""
+        """Return the text before the first part of a typed line in an unfinished *line*."""
         if at_start and self._next_due().startswith(line):
             return ""
         first = max(1, len(line) - self._lengths[0])
@@ -122,7 +122,7 @@ class _Echoes:
         return next((line for line in self._typed if self._due[line] > 0), "")
 
     def _is_begun(self, part: str) -> bool:
-        """Say whether some typed line begins with *part*: in order, it would be the next one."""
+        """Say whether a typed line begins with *part*: in sorted order, it would be the next."""
         # A lone blank belongs to the prompt, even if an indented line was typed.
         if not part.strip():
             return False
@@ -135,7 +135,7 @@ def _is_before_echo(before: str) -> bool:
 
 
 def _is_inside_word(line: str, place: int) -> bool:
-    """Say whether *place* parts a word: `y` typed into a menu is not the end of `directory`."""
+    """Say whether *place* splits a word: `y` typed into a menu is not the end of `directory`."""
     return place > 0 and _is_wordy(line[place - 1]) and _is_wordy(line[place])
 
 

@@ -1,7 +1,7 @@
 """The grammar of terminal output: keep the text and the controls that move or end it.
 
-Rule of the file: every ESC starts a sequence of its own, wherever it stands, and a byte that cannot
-be part of a sequence ends it without effect and then counts for itself. So each ESC can be judged
+Rule of the file: every ESC starts a sequence of its own, wherever it is. A byte that cannot be part
+of a sequence ends it without effect and is then interpreted by itself. So each ESC can be judged
 alone, one compiled substitution does the work, and an unfinished sequence is a few carried bytes.
 """
 
@@ -17,7 +17,7 @@ _EFFECT = (
     rb"|\[\?(?=[0-9;]{0,32}[hl])(?:[0-9;]*;)?(?:47|104[79])(?:;[0-9;]*)?[hl]"
 )
 
-# The last byte of each form is optional: without it, what follows has aborted the sequence.
+# The last byte of each form is optional: without it, the next byte has aborted the sequence.
 _NO_EFFECT = re.compile(
     rb"\x1b(?:\[[0-9;:]*m"
     rb"|(?!" + _EFFECT + rb")\[[\x20-\x3f]*[\x40-\x7e]?"
@@ -34,8 +34,8 @@ _UNFINISHED = re.compile(
     rb"|(?P<string>[PX^_][^\x18\x1a]*))\Z"
 )
 
-# What stands for an unfinished sequence of which only the end is still of interest: a form that
-# has no effect whatever follows, and that the same bytes finish.
+# Replacements for an unfinished sequence of which only the end still matters: a form that has no
+# effect, whatever follows, and that the same bytes finish.
 _SHORT = {"csi": b"\x1b[<", "charset": b"\x1b ", "osc": b"\x1b]", "string": b"\x1bX"}
 
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
@@ -93,7 +93,7 @@ class EscapeFilter(Struct, array_like=True):
 
 def _without_noise(text: bytes) -> bytes:
     """Drop the sequences without effect, and write the two that are line ends as such."""
-    # The most frequent one goes the fastest way. What stands for it ends a sequence as ESC does,
-    # and is dropped later. Joining what `split` leaves is faster than `sub`, by a fifth.
+    # The most frequent one is removed in the fastest way. Its replacement ends a sequence as ESC
+    # does, and is dropped later. Joining what `split` leaves is faster than `sub`, by a fifth.
     text = b"".join(_NO_EFFECT.split(text.replace(b"\x1b[0m", b"\x18")))
     return text.replace(b"\x1bD", b"\n").replace(b"\x1bE", b"\n")

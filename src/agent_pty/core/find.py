@@ -12,7 +12,7 @@ _MOST = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where something stands; all counted in cells from 0."""
+    """Where something is; all counted in cells from 0."""
 
     row: int
     col: int

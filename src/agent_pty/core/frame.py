@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 HEADER = struct.Struct(">IBI")
-# Far above what any op may ask or answer (8 MiB, 256 KiB pages): a frame beyond it is garbage.
+# Far above what any op may ask or answer (8 MiB, 256 KiB pages): a larger frame is garbage.
 LARGEST = 64 * 1024 * 1024
 
 
@@ -24,7 +24,7 @@ class Kind(enum.IntEnum):
     PING = 5
     PONG = 6
     # A stream belongs to the request that opened it. Its reader grants credit, in bytes, and
-    # the writer never sends more than that: what is on its way is always bounded.
+    # the writer never sends more than that: the amount in transit is always bounded.
     STREAM = 7
     CREDIT = 8
     INPUT = 9

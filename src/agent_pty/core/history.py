@@ -1,4 +1,4 @@
-"""The past of a session as lines: what was written, and what happened to cells in between."""
+"""The history of a session as lines: what was written, and what happened to cells in between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line: of *kind* `text`, or an event of a cell (its id) or a note (its message)."""
+    """One line of the history.
+
+    *kind* is `text`, or says what happened: then *text* is the id of a cell, or a note's message.
+    """
 
     kind: str
     text: str

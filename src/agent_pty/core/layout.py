@@ -1,4 +1,4 @@
-"""Where things are. Pure: paths are computed here and touched elsewhere."""
+"""The paths of all files. Pure: paths are computed here and used elsewhere."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
 
     @property
     def start_lock(self) -> str:
-        """Locked by a client while it starts a daemon, so that two do not."""
+        """Locked by a client while it starts a daemon, so that two clients do not start two."""
         return f"{self.run}/start.lock"
 
     @property

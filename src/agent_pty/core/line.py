@@ -1,6 +1,6 @@
-"""The unfinished last line: plain bytes until a control edits it, and never more than bounded.
+"""The unfinished last line: plain bytes until a control edits it, and of bounded size.
 
-Rule of the file: when a line changes its form and where it is cut depends on the stream alone,
+Rule of the file: when a line changes its form, and where it is cut, depends on the stream alone,
 never on how the stream was split into calls.
 """
 
@@ -10,8 +10,8 @@ from msgspec import Struct, field
 
 from agent_pty.core.line_editor import LineEditor
 
-_SEGMENT = 64 * 1024  # bytes of a plain line that are given away together
-_CELLS = 64 * 1024  # an edited line has fewer
+_SEGMENT = 64 * 1024  # bytes of a plain line that are pushed out together
+_CELLS = 64 * 1024  # an edited line has fewer cells than this
 
 _EDITS: dict[bytes, Callable[[LineEditor, int], None]] = {
     b"@": LineEditor.insert,
@@ -34,13 +34,13 @@ def edits_line(final: bytes) -> bool:
 class Line(Struct, array_like=True):
     """The line being written. Text is UTF-8 without line ends.
 
-    An over-long line pushes its beginning out; take it with `spill`. Edits no longer reach it, and
-    row starts are counted from the place where a plain line was cut.
+    An over-long line pushes its beginning out; take that with `spill`. Edits no longer reach it,
+    and row starts are counted from the place where a plain line was cut.
     """
 
     cols: int
     plain: bytearray = field(default_factory=bytearray)
-    returned: bool = False  # a carriage return stands after the plain text, still without effect
+    returned: bool = False  # a carriage return follows the plain text and has had no effect yet
     editor: LineEditor | None = None
     spilled: bytearray = field(default_factory=bytearray)
     begun: bool = False  # a part of this line was pushed out before
@@ -94,13 +94,13 @@ class Line(Struct, array_like=True):
             self._edit().erase_below()
 
     def vertical(self, rows: int) -> bool:
-        """Go down or, if negative, up within a wrapped line; say no if it has no such row."""
+        """Go down or, if negative, up within a wrapped line; False if it has no such row."""
         if self.plain or self.editor is not None:
             return self._edit().vertical(rows)
         return False
 
     def line_feed(self) -> bool:
-        """Go to the start of the next row of a wrapped line; say no at its end."""
+        """Go to the start of the next row of a wrapped line; False at its end."""
         if self.editor is None or not self.editor.vertical(1):
             return False
         self.editor.carriage_return()
@@ -127,7 +127,7 @@ class Line(Struct, array_like=True):
         return text
 
     def resize(self, cols: int) -> None:
-        """Wrap at *cols* from now on; what stands keeps its cells."""
+        """Wrap at *cols* from now on; text that is there already keeps its cells."""
         if self.plain or self.editor is not None:
             self._edit().cols = cols
         self.cols = cols
@@ -155,7 +155,7 @@ class Line(Struct, array_like=True):
         del self.plain[:start]
 
     def _cut_editor(self, editor: LineEditor) -> None:
-        # RunToEnd rows, so that the rest of the line keeps its row starts.
+        # Whole rows, so that the rest of the line keeps its row starts.
         rows = max(_CELLS // 2 // editor.cols, 1) * editor.cols
         while len(editor.cells) >= _CELLS and editor.at >= rows:
             self._push_out(editor.cut(rows).encode())

@@ -33,7 +33,7 @@ class LineEditor(Struct, array_like=True):
         return "".join(self.cells).replace(_GAP, "")
 
     def write(self, text: str) -> None:
-        """Write printable text and tabs over what stands at the cursor, wrapping at *cols*."""
+        """Write printable text and tabs over the text at the cursor, wrapping at *cols*."""
         if "\t" not in text and (text.isascii() or set(map(width_of, text)) == {1}):
             self._store(list(text))
             return
@@ -61,7 +61,7 @@ class LineEditor(Struct, array_like=True):
         self.at += min(max(number, 1), self.cols) - 1
 
     def vertical(self, rows: int) -> bool:
-        """Go down, or up if negative; stay and say no where the line has no such row."""
+        """Go down, or up if negative; stay and return False if the line has no such row."""
         target = self.at - self.full + rows * self.cols
         if target < 0 or target - target % self.cols >= len(self.cells):
             return False
@@ -71,7 +71,7 @@ class LineEditor(Struct, array_like=True):
     def erase(self, part: int) -> None:
         """Erase the screen row right of the cursor (0), left of it (1) or whole (2)."""
         # A cursor that waits to wrap erases nothing to its right. Some terminals erase the last
-        # character then, and the output of `grep --color` loses one; here the text is the truth.
+        # character then, and the output of `grep --color` loses one; here no text may be lost.
         end = self._row_end()
         if part == 0:
             self._clear(self.at, end)
@@ -89,11 +89,11 @@ class LineEditor(Struct, array_like=True):
         self._clear(self.at, min(self.at + max(count, 1), self._row_end()))
 
     def delete(self, count: int) -> None:
-        """Take out *count* cells at the cursor; the rest of the screen row moves left."""
+        """Remove *count* cells at the cursor; the rest of the screen row moves left."""
         row_end = self._row_end()
         end = min(self.at + max(count, 1), row_end)
-        self._part(self.at)
-        self._part(end)
+        self._blank_if_cut(self.at)
+        self._blank_if_cut(end)
         if row_end < len(self.cells):
             self.cells[row_end:row_end] = [" "] * (end - self.at)
         del self.cells[self.at : end]
@@ -104,25 +104,25 @@ class LineEditor(Struct, array_like=True):
             return
         row_end = self._row_end()
         blanks = min(max(count, 1), row_end - self.at)
-        self._part(self.at)
-        self._part(row_end - blanks)
+        self._blank_if_cut(self.at)
+        self._blank_if_cut(row_end - blanks)
         del self.cells[row_end - blanks : row_end]
         self.cells[self.at : self.at] = [" "] * blanks
 
     def cut(self, count: int) -> str:
-        """Give away the first *count* cells, whole rows before the cursor."""
+        """Remove the first *count* cells, whole rows before the cursor, and return their text."""
         head = "".join(self.cells[:count]).replace(_GAP, "")
         del self.cells[:count]
         self.at -= count
         return head
 
     def _settle(self) -> None:
-        """Give up waiting to wrap: the cursor is on the last cell of its row."""
+        """Stop waiting to wrap: the cursor is on the last cell of its row."""
         self.at -= self.full
         self.full = False
 
     def _row_end(self) -> int:
-        """Find the first cell behind the screen row of the cursor."""
+        """Find the first cell after the screen row of the cursor."""
         last = self.at - self.full
         return last - last % self.cols + self.cols
 
@@ -151,7 +151,7 @@ class LineEditor(Struct, array_like=True):
             self._store(["\t"] + [_MORE] * (width - 1))
 
     def _attach(self, mark: str) -> None:
-        """Add what has no width to the cell before the cursor, or give it one if there is none."""
+        """Add a mark without width to the cell before the cursor, or give it a cell of its own."""
         self._pad()
         cell = self._head(self.at - 1)
         if cell < 0 or len(self.cells[cell]) >= _MARKS:
@@ -163,16 +163,16 @@ class LineEditor(Struct, array_like=True):
         """Write one or more cells at the cursor."""
         self._pad()
         end = self.at + len(cells)
-        self._part(self.at)
-        self._part(end)
+        self._blank_if_cut(self.at)
+        self._blank_if_cut(end)
         self.cells[self.at : end] = cells
         self.at = end
         self.full = end % self.cols == 0
 
     def _clear(self, start: int, end: int) -> None:
-        """Erase cells; what was erased at the end of the line is no text, not even blanks."""
-        self._part(start)
-        self._part(end)
+        """Erase cells; at the end of the line they are removed and leave no blanks."""
+        self._blank_if_cut(start)
+        self._blank_if_cut(end)
         # readline forces a wrap with a blank, then goes back and ends the line in the row above.
         if end % self.cols == 0 and not "".join(self.cells[end:]).strip(" "):
             end = len(self.cells)
@@ -187,7 +187,7 @@ class LineEditor(Struct, array_like=True):
         if missing > 0:
             self.cells.extend([" "] * missing)
 
-    def _part(self, at: int) -> None:
+    def _blank_if_cut(self, at: int) -> None:
         """Replace a wide character or tab that lies across *at* by blanks."""
         if not 0 < at < len(self.cells) or self.cells[at] != _MORE:
             return

@@ -9,8 +9,8 @@ KIND  B  the prompt is drawn: the program reads a command
 
 Programs that can count number their prompts from 1: a new prompt starts with D, which carries
 the new number, and B, C and P carry the number of the last D. So a mark that is shown a second
-time (`cat` of a recording) is known by its old number. A program with a fixed prompt (sqlite3)
-sends no number. Marks without our nonce are somebody else's and are not seen at all.
+time (`cat` of a recording) is recognised by its old number. A program with a fixed prompt
+(sqlite3) sends no number. Marks without our nonce are not ours and are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Final, Literal, cast
 Kind = Literal["B", "C", "D", "P"]
 
 _BEGIN: Final = b"\x1b]133;"
-# Nonce, number and code leave room to spare: what is longer without an end is no mark of ours.
+# Nonce, number and code need less than this: a longer sequence without an end is not our mark.
 _LONGEST: Final = 128
 
 
@@ -38,9 +38,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedMark:
-    """A mark of the shell integration, and where in the text it stood.
+    """A mark of the shell integration, and where in the text it was.
 
-    *line* is the unfinished line before it as it was then; what comes later may rewrite it.
+    *line* is the unfinished line before it as it was then; later output may rewrite it.
     """
 
     mark: Mark
@@ -63,18 +63,18 @@ class MarkScanner:
         self._number = 0
 
     def feed(self, data: bytes) -> list[tuple[int, Mark]]:
-        """Return each mark that ends in *data*, with the offset in *data* right behind it."""
+        """Return each mark that ends in *data*, with the offset in *data* right after it."""
         if not self._begun and b"\x1b" not in data:
             return []
         carried = len(self._begun)
         text = self._begun + data
-        found, behind = [], 0
+        found, after = [], 0
         for match in self._mark.finditer(text):
-            behind = match.end()
+            after = match.end()
             mark = _mark(match)
             if self._is_current(mark):
-                found.append((behind - carried, mark))
-        self._begun = _unfinished(text, behind)
+                found.append((after - carried, mark))
+        self._begun = _unfinished(text, after)
         return found
 
     def _is_current(self, mark: Mark) -> bool:
@@ -93,16 +93,16 @@ class MarkScanner:
 
     @property
     def state(self) -> tuple[bytes, int]:
-        """What `resume` needs to go on."""
+        """What `resume` needs to continue."""
         return self._begun, self._number
 
     def resume(self, state: tuple[bytes, int]) -> None:
-        """Go on where another scanner stopped."""
+        """Continue where another scanner stopped."""
         self._begun, self._number = state
 
 
 def pieces(data: bytes, marks: list[tuple[int, Mark]]) -> Iterator[tuple[bytes, Mark | None]]:
-    """Cut *data* behind each mark; the last piece has none."""
+    """Cut *data* after each mark; the last piece has no mark."""
     begin = 0
     for end, mark in marks:
         yield data[begin:end], mark
@@ -120,12 +120,12 @@ def _mark(match: re.Match[bytes]) -> Mark:
     )
 
 
-def _unfinished(text: bytes, behind: int) -> bytes:
+def _unfinished(text: bytes, after: int) -> bytes:
     """Return the end of *text* if a mark may have begun there."""
-    start = text.rfind(b"\x1b", max(behind, len(text) - _LONGEST))
+    start = text.rfind(b"\x1b", max(after, len(text) - _LONGEST))
     # The terminator ESC \ may itself be cut in two: then the mark began before it.
     if start >= 0 and text[start:] == b"\x1b":
-        before = text.rfind(_BEGIN, max(behind, len(text) - _LONGEST), start)
+        before = text.rfind(_BEGIN, max(after, len(text) - _LONGEST), start)
         start = before if before >= 0 and b"\x07" not in text[before:] else start
     if start < 0:
         return b""

@@ -1,4 +1,4 @@
-"""Session names: what people type, never what files are called."""
+"""Session names: what people type, never used as the names of files."""
 
 from __future__ import annotations
 

@@ -1,18 +1,18 @@
-"""What a reader was shown of the unfinished line, and how much of it still stands.
+"""What a reader was shown of the unfinished line, and how much of that is unchanged.
 
-Rule of the file: what was shown is compared with what stands at the same place of the stream now,
-whoever wrote it and how often. A prompt drawn again in the same words has not changed.
+Rule of the file: the text that was shown is compared with the text at the same place of the stream
+now, no matter what wrote it and how often. A prompt drawn again with the same text has not changed.
 """
 
 from msgspec import Struct
 
 
 class Observation(Struct, array_like=True):
-    """Text that was shown, and the part of it that is settled by now."""
+    """Text that was shown, and the part of it that can no longer change."""
 
     shown: int = 0
     settled: int = 0  # leading bytes that were committed as they were shown
-    open: bytes = b""  # what follows them and still may change
+    open: bytes = b""  # what follows them and may still change
 
     def begin(self, pending: bytes) -> None:
         """Forget the last observation; *pending* is what the reader sees now."""
@@ -29,7 +29,7 @@ class Observation(Struct, array_like=True):
         self.open = self.open[same:] if same == len(committed) else b""
 
     def intact(self, pending: bytes) -> int:
-        """Count the leading bytes shown that still stand, in committed text or in *pending*."""
+        """Count the leading bytes shown that are unchanged, in committed text or in *pending*."""
         return self.settled + common_length(self.open, pending)
 
 

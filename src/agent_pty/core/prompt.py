@@ -1,13 +1,13 @@
-"""What a prompt looks like, when nothing better than its looks is known.
+"""What a prompt looks like, for use when nothing but its text is known.
 
 A prompt is a known shape that ends in its sign and starts at the left margin. The sign alone is
-not enough: `100%`, `C#` and `costs 30$` end in one. What stands before it must be nothing, a place
+not enough: `100%`, `C#` and `costs 30$` end in one. Before it there must be nothing, a place
 (`user@host:~/x`, `[user@host x]`, `/etc`) or a single name (`bash-5.2`, `sqlite`), so a sentence,
-a number, a tag or a progress bar is none. Continuation prompts (`...`, `mydb-#`) ask for the rest
-of a command and do not count. `>` alone counts only while nothing follows: with text it is a
-quotation.
+a number, a tag or a progress bar is not a prompt. Continuation prompts (`...`, `mydb-#`) ask for
+the rest of a command and do not count. `>` alone counts only while nothing follows: with text it
+is a quotation.
 
-Marks of the shell integration know; this only guesses. Ask it last.
+Marks of the shell integration are certain; this is a guess. Use it last.
 """
 
 import re
@@ -19,7 +19,7 @@ _LONGEST: Final = 200
 # U+276F, the heavy angle of pure, starship and many themes, is escaped: it reads as `>`.
 _DEBUGGER = r"\((?:[A-Za-z]{0,12}db(?:\+\+)?|dlv|rr|Cmd)\)"
 _PYTHON = r">>>|In \[\d++\]:"
-# oh-my-zsh "robbyrussell" has no sign at the end; its two blanks tell it from a bullet.
+# oh-my-zsh "robbyrussell" has no sign at the end; its two blanks distinguish it from a bullet.
 _ARROW = r"➜ {2}[^\s:]++(?: git:\([^()]*+\))?(?: ✗)?|➜(?!\s*\S)"
 _BARE = r"(?P<bare>(?:\([^()]{1,40}\) )?[$%#]|[\u276fλ»]++)"
 _BEFORE = r"(?:\([^()]{1,40}\) |\[[^\[\]]{1,40}\] |\d\d:\d\d(?::\d\d)? )*"
@@ -29,7 +29,8 @@ _BRACKETED = r"\[[^\[\]@]*+@[^\[\]]*+\][~/\w.]*+ ?[$#%>]|\[(?=[^\[\]]*[A-Za-z])[
 # `/>` closes a tag and `//` opens a comment.
 _PATH = r"(?!/[/*>])[~/](?:[^\s$#%>]*+(?: \([^()]*+\)| \[[^\[\]]*+\])* ?[$#%>]|[^\u276f]*+\u276f++)"
 _WINDOWS = r"(?:PS )?[A-Z]:\\[^<>|\"]*?>|PS [~/][^<>]*?>"
-# Two characters at least, for `C#` is a language; no `-` at the end, for psql goes on with `db-#`.
+# At least two characters, because `C#` is a language; no `-` at the end, because `db-#` is psql's
+# continuation prompt.
 _NAME = r"[A-Za-z_][\w.-]++(?<=\w)[$#%]"
 _TOOL = r"[*\w][\w.:*-]++(?:\([^()\s]*+\)[\w.:*]*+)?(?<=[\w)])>"
 _DATABASE = r"\w\w++=[*!^]?[#>]|\w++(?: \w++)? \[[^\[\]]*+\](?: \w++)?>|[\w.-]++ :\d++ >"
@@ -39,7 +40,7 @@ _PROMPT = re.compile(rf"(?:{_DEBUGGER}|{_PYTHON}|{_ARROW}|{_BARE}|{_BEFORE}(?:{_
 
 _AMOUNT = re.compile(r"(?:.*[\s~/])?[\d.,]++[%$]")
 
-# After a bare `#` or `%` stands a comment or a heading more often than a command.
+# A bare `#` or `%` is followed by a comment or a heading more often than by a command.
 _SHELL_WORD = (
     r"(?:apk|apt|apt-get|awk|bash|cargo|cat|cd|chmod|chown|cp|curl|df|dnf|docker|du|echo|env|gcc|git"
     r"|grep|kubectl|ln|ls|mkdir|mv|npm|npx|perl|pip|printf|ps|pwd|pytest|python3?|rm|rustc|scp|sed"
@@ -50,7 +51,7 @@ _SHELL = re.compile(f"{_SHELL_WORD}|{_SHELL_SHAPE}")
 
 
 def _match(line: str) -> re.Match[str] | None:
-    """Match the prompt at the start of *line*, the shortest there is."""
+    """Match the prompt at the start of *line*, the shortest one."""
     found = _PROMPT.match(line, 0, _LONGEST)
     if found is None or found.end() == _LONGEST or _AMOUNT.fullmatch(found[0]):
         return None
@@ -67,7 +68,7 @@ def looks_like_prompt(line: str) -> bool:
 
 
 def prompt_prefix(line: str) -> str | None:
-    """Return the prompt of a line with a command typed behind it, its blank included."""
+    """Return the prompt of a line with a command typed after it, including its blank."""
     found = _match(line)
     if found is None:
         return None
@@ -78,13 +79,13 @@ def prompt_prefix(line: str) -> str | None:
 
 
 def command_in(line: str) -> str | None:
-    """Return the command typed behind the prompt of *line*."""
+    """Return the command typed after the prompt of *line*."""
     prefix = prompt_prefix(line)
     return None if prefix is None else line[len(prefix) :].rstrip()
 
 
 def _is_typed(text: str, *, sign: str) -> bool:
-    """Tell a command from the prose, headings, menus and prices that follow a bare sign."""
+    """Distinguish a command from prose, headings, menus and prices that follow a bare sign."""
     if sign == "$":
         return not text[0].isdigit()
     if sign not in "#%":

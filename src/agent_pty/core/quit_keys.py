@@ -25,7 +25,7 @@ _KEYS = {
 
 
 def how_to_quit(program: str) -> str:
-    """Return one line for whoever did not expect *program*, with the keys that end it.
+    """Return one line for a caller that did not expect *program*, with the keys that end it.
 
     >>> how_to_quit("less")
     'less has the whole screen; leave it with keys: q'
@@ -37,7 +37,7 @@ def how_to_quit(program: str) -> str:
 
 
 def quit_keys(program: str) -> list[str]:
-    """Return the keys that end *program* without a trace; none if they are not known.
+    """Return the keys that end *program* and save nothing; empty if they are not known.
 
     >>> quit_keys("vim.basic")
     ['escape', ':', 'q', '!', 'enter']

@@ -1,4 +1,4 @@
-"""The repeat mode of the original: five Enters behind the code, five prompts behind its output."""
+"""The repeat mode of the original: five Enters after the code, five prompts after its output."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ ENTERS: Final = 5
 
 
 def before_prompts(text: str, prompt: str) -> str | None:
-    """Return what stands before the prompts at the end of *text*; None if there are too few.
+    """Return the text before the prompts at the end of *text*; None if there are too few prompts.
 
-    *prompt* is the one before the code. Between prompts there is a line end, or nothing but a
-    blank where the terminal echoed the Enters before the program ran (dash). Without a prompt,
-    five equal lines have to do.
+    *prompt* is the one before the code. Between prompts there is a line end, or only a blank if
+    the terminal echoed the Enters before the program ran (dash). Without a prompt, five equal
+    lines must suffice.
     """
     mark = _once(prompt)
     if not mark:
@@ -27,7 +27,7 @@ def before_prompts(text: str, prompt: str) -> str | None:
 
 
 def _once(prompt: str) -> str:
-    """Return the prompt itself where the Enters of the last cell have left several in a row."""
+    """Return one prompt if the Enters of the last cell have left several in a row."""
     words = prompt.split()
     return words[0] if len(set(words)) == 1 else prompt.strip()
 

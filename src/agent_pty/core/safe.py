@@ -1,4 +1,4 @@
-"""What of a program's output may reach a person's own terminal.
+"""Which part of a program's output may reach a person's own terminal.
 
 Rule of this file: an allow-list. Text, colours, cursor movement and the modes that a
 full-screen program needs pass. Everything that makes a terminal answer (device queries,
@@ -50,12 +50,12 @@ _LONGEST_LINK = 2048
 _LONGEST_STRING = 4096
 _LONGEST_CONTROL = 256
 
-# Bytes of a string's content; anything else ends it, well or badly.
+# Bytes of a string's content; anything else ends it, properly or not.
 _CONTENT = r"[^\x07\x18\x1a\x1b\x9c]"
 _PARAMETERS = rf"[\x30-\x3f]{{0,{_LONGEST_CONTROL}}}"
 _MIDDLE = r"[\x20-\x2f]{0,4}"
 _TOKEN = re.compile(
-    # The bulk of all output in one go: text, line ends, and the commonest sequences as they are.
+    # Most output in one match: text, line ends, and the most frequent sequences as they are.
     r"(?P<text>(?:[^\x00-\x1f\x7f-\x9f]+|[\a\b\t\n\r]+"
     rf"|\x1b\[[0-9;:]{{0,{_LONGEST_CONTROL}}}[A-HJKLMPXdfm@])+)"
     rf"|\x1b\[(?P<csi>{_PARAMETERS})(?P<middle>{_MIDDLE})(?P<final>[\x40-\x7e])"
@@ -66,8 +66,9 @@ _TOKEN = re.compile(
     r"|\x1b(?P<escape>[\x30-\x4f\x51-\x57\x59-\x5a\x5c\x60-\x7e])"
     r"|(?P<control>[\x00-\x1a\x1c-\x1f\x7f-\x8f\x91-\x97\x99-\x9c])"
 )
-# Switches off whatever may have been switched on by what passes, and leaves the cursor where
-# it is: leaving the alternate screen goes to the cursor saved last, and margins go home.
+# Switches off everything that the allowed output may have switched on, and leaves the cursor
+# where it is: leaving the alternate screen moves the cursor to the position saved last, and
+# setting margins moves it home.
 QUIET = (
     b"\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[!p"
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l"
@@ -88,7 +89,7 @@ _STRING_END = re.compile(r"\x07|\x1b\\|\x9c|(?=\x1b[^\\]|[\x18\x1a])")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
-    """What a person asked to let through besides."""
+    """What a person asked to let through in addition."""
 
     title: bool = False
     clipboard: bool = False
@@ -104,7 +105,7 @@ class SafeOutput:
         self._in_string = False
 
     def feed(self, data: bytes) -> bytes:
-        """Return what of *data* is safe; a sequence that has not ended is kept back."""
+        """Return the safe part of *data*; a sequence that has not ended is held back."""
         text = self._carry + self._decoder.decode(data)
         self._carry = ""
         kept: list[str] = []
@@ -123,7 +124,7 @@ class SafeOutput:
         if _UNFINISHED.match(text, at):
             self._carry = text[at:]
             return len(text)
-        return at + 1  # an escape followed by what continues no sequence
+        return at + 1  # an escape, and the next character continues no sequence
 
     def _skip_string(self, text: str, at: int) -> int:
         end = _STRING_END.search(text, at)
@@ -168,7 +169,7 @@ def _control_sequence(found: re.Match[str]) -> str:
         return _mode_change(parameters, final)
     if not _PLAIN.fullmatch(parameters):
         return found[0] if _SELECTIVE.fullmatch(parameters) and final in "JK" else ""
-    if final == "T":  # with more parameters it starts mouse tracking of a dangerous kind
+    if final == "T":  # with more parameters it starts a dangerous kind of mouse tracking
         return found[0] if parameters.count(";") == 0 else ""
     return found[0] if final in _CSI_FINALS else ""
 

@@ -1,8 +1,8 @@
 """What a screen seems to say: prompt, command, errors, links, paths and spinners.
 
-All of it is guessed from text, line by line. A guess that cries at everything is worth nothing, so
-each rule asks for a sign that prose does not give: `error: x` and `1 failed` are errors, `error
-handling` and `0 failed` are not. A typed command is input: it is never an error or a spinner.
+All of it is guessed from text, line by line. A rule that reports too much is useless, so each rule
+requires a sign that prose does not contain: `error: x` and `1 failed` are errors, `error handling`
+and `0 failed` are not. A typed command is input: it is never an error or a spinner.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple
 
 from agent_pty.core.prompt import command_in, looks_like_prompt
 
-# A longer line is data, not a message; what stands beyond is not looked at.
+# A longer line is data, not a message; the rest of it is not examined.
 _LONGEST: Final = 10_000
 
 Kind = Literal["prompt", "error_like", "output", "url", "file_path"]
@@ -45,7 +45,7 @@ class Semantic:
 
 
 def spans(text: str) -> list[Span]:
-    """Cut *text* into spans: of each line that is not blank itself, its URLs, then its paths."""
+    """Cut *text* into spans: for each line that is not blank the line, its URLs, its paths."""
     return [
         Span(line=number, start_col=start, end_col=end, kind=kind, text=words)
         for number, line in _lines(text)
@@ -54,7 +54,7 @@ def spans(text: str) -> list[Span]:
 
 
 def summarise(text: str) -> Semantic:
-    """Say what stands in *text*: the last prompt and command, all else in order, each once."""
+    """Summarise *text*: the last prompt and command, everything else in order, each once."""
     found = spans(text)
     judged = {number: _judged(line) for number, line in _lines(text)}
     prompts = _texts(found, "prompt")
@@ -80,8 +80,8 @@ def _unique(texts: Iterable[str]) -> tuple[str, ...]:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Number the lines that are not blank.
 
-    Only newlines part lines: `splitlines` would also count form feeds and U+2028, and then the
-    numbers would not be those of the screen.
+    Only newlines separate lines: `splitlines` would also count form feeds and U+2028, and then
+    the numbers would not be those of the screen.
     """
     return ((n, line) for n, line in enumerate(text.split("\n")) if line and not line.isspace())
 
@@ -92,7 +92,7 @@ class _Line(NamedTuple):
     spinner: bool
 
 
-# From one look to the next most lines stay, and each says the same wherever it stands.
+# Most lines are the same from one reading to the next, and the result does not depend on the row.
 @lru_cache(maxsize=1024)
 def _judged(line: str) -> _Line:
     pieces = tuple(_line_pieces(line))
@@ -132,8 +132,8 @@ def _width(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
-# A bracket belongs to the URL only together with its partner: `wiki/Foo_(bar)` keeps its pair,
-# `(see https://x.y)` and `[text](https://x.y)` do not lend theirs.
+# A bracket belongs to the URL only together with its partner: `wiki/Foo_(bar)` keeps its pair; in
+# `(see https://x.y)` and `[text](https://x.y)` the closing bracket is not part of the URL.
 _IN_URL = r"[^\s\x00-\x1f<>\"'`\\|()\[\]{}\u00ab\u00bb\u2018-\u201f\u3001\u3002\uff09\uff0c]"
 _URL = re.compile(
     rf"[Hh][Tt][Tt][Pp][Ss]?://(?=[\w\[])"
@@ -147,8 +147,8 @@ def _url_places(line: str) -> Iterator[tuple[int, int]]:
         yield found.start(), found.start() + len(found[0].rstrip(".,;:!?*\u2026"))
 
 
-# A token starts where no token is under way, or a long one would be tried at each of its letters.
-# The capital behind dashes is a compiler's option glued to its folder: `-I/usr/include`.
+# A token starts only outside other tokens, or a long one would be tried at each of its letters.
+# A capital after dashes is a compiler's option joined to its folder: `-I/usr/include`.
 _PATH_TOKEN = re.compile(
     r"(?<![\w./@+~-])(?:-++(?:[A-Z](?=[./~]))?)?"
     r"(?P<name>(?:~(?=/))?(?=[\w@+-]*+[./])[\w./@+-]++)"
@@ -210,19 +210,19 @@ def _is_file_name(name: str, place: str) -> bool:
     return bool(place) or not (name[0].isupper() and name.endswith(".js"))
 
 
-# What says that there was none is struck out first; then the rest is searched for one.
+# Phrases that say there was no error are removed first; then the rest is searched for an error.
 _NONE = re.compile(
     r"\b(?:0|no|zero|without) (?:[a-z]++ )?(?:error|fail(?:ed|ure)|exception|panic)s?\b(?!:)"
     r"|(?:error|fail(?:ed|ure)?|exception)s?\"? ?[:=] *+"
     r"(?:(?:0|none|null|false|no(?! \w))\b|\[\]|\"\")",
     re.IGNORECASE,
 )
-# Cheap to find, and in every fault below: most lines need no closer look.
+# Cheap to find, and every fault below contains one: most lines need no further search.
 _STEMS: Final = (
     *("error", "fail", "fatal", "panic", "exception", "traceback", "critical", "err!"),
     *("exit", "fault", "dumped", "not found", "no such", "denied"),
 )
-# Each branch begins with a letter, so that the search can leap; the look behind comes after it.
+# Each branch begins with a letter, so that the search can skip ahead; a look-behind comes after it.
 _FAULT = re.compile(
     r"(?:[Ee]rror|[Ff]atal|[Pp]anic|[Ee]xception)(?:\[\w++\]| [A-Z]++\d++|\")?:(?!:)"
     r"|[Ee]rror(?:\[[A-Z]++\d++\]| [1-9]\d*+\b)"
@@ -252,16 +252,16 @@ _GLYPH = (
     r"[\u2801-\u28ff◐◑◒◓◜◝◞◟◠◡◢◣◤◥◰◱◲◳◴◵◶◷▖▗▘▝▁▂▃▄▅▆▇█✢✳✶✻✽⏳⌛"
     r"\U0001f311-\U0001f318\U0001f550-\U0001f567]"
 )
-# A plain stroke is a bullet, a table or a path as well, so its text must say that work goes on.
-_TURNING = re.compile(
+# A plain stroke may also be a bullet, a table or a path, so its text must say that work continues.
+_SPINNER = re.compile(
     rf"\s*+{_GLYPH}(?!\S)|\s*+[|/\\-] (?!.*\|)(?=\S+ing\b|.*(?:\.\.\.|…))|.*\s{_GLYPH}\s*+$"
 )
 
 
 def _is_spinner(line: str) -> bool:
-    """See a spinner by its glyph, or by a word of waiting together with dots or a stroke."""
+    """Recognise a spinner by its glyph, or by a word of waiting with dots or a stroke."""
     near = line[:_LONGEST]
-    if _TURNING.match(near):
+    if _SPINNER.match(near):
         return True
     words = near.casefold()
     return any(word in words for word in ("running", "loading", "waiting")) and any(

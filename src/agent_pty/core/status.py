@@ -6,7 +6,7 @@ from typing import Any
 
 
 def status_object(socket: str | None, *, error: str | None) -> dict[str, Any]:
-    """Return the object for a daemon that is not there: its keys come first in any other, too."""
+    """Return the object for a daemon that does not run; every other one begins with its keys."""
     return {
         "socket": socket,
         "running": False,

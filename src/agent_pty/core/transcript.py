@@ -2,7 +2,7 @@
 
 Rule of the file: the answer depends on the stream alone, never on how it was split into calls.
 Text without editing controls passes in a few operations on whole chunks; only a line that is
-edited is looked at piece by piece.
+edited is processed piece by piece.
 
 On the primary screen a control that leaves the line (cursor addressing, clear screen, scrolling)
 ends it as a line feed would, unless it is empty. Going up and down between the screen rows of one
@@ -35,8 +35,8 @@ class Transcript:
     """Turn raw output into committed lines and one pending line, both UTF-8.
 
     Every line ends in LF, except that the beginning of an over-long one is committed before its
-    end is known. A program that is full of drawing says more on the screen than here: compare
-    `drawn` before and after, and look at `alternate`.
+    end is known. A program that draws a lot shows more on the screen than here: compare `drawn`
+    before and after, and look at `alternate`.
     """
 
     def __init__(self, *, cols: int) -> None:
@@ -54,7 +54,7 @@ class Transcript:
 
     @property
     def committed(self) -> int:
-        """How many bytes `feed` has answered so far: where `pending` begins in the stream."""
+        """How many bytes `feed` has returned so far: where `pending` begins in the stream."""
         return self._committed
 
     @property
@@ -69,7 +69,7 @@ class Transcript:
 
     @property
     def intact(self) -> int:
-        """How many leading bytes of the `pending` last observed stand unchanged in the stream.
+        """How many leading bytes of the `pending` last observed are unchanged in the stream.
 
         It stays readable after that line was committed. Before observing again for another
         reader, lower the first reader's position by this.
@@ -82,7 +82,7 @@ class Transcript:
         return self.intact < self._observation.shown
 
     def observe(self) -> None:
-        """Note that somebody has been shown `pending` as it is now."""
+        """Note that a reader has been shown `pending` as it is now."""
         self._observation.begin(self.pending)
 
     def resize(self, *, cols: int) -> None:
@@ -90,7 +90,7 @@ class Transcript:
         self._line.resize(_checked(cols))
 
     def feed(self, data: bytes) -> bytes:
-        """Answer the text that *data* commits; bytes may be split anywhere."""
+        """Return the text that *data* commits; bytes may be split anywhere."""
         text = self._filter.feed(data)
         plain = self._without_edits(text)
         committed = self._edit(text) if plain is None else self._append(plain)
@@ -99,7 +99,7 @@ class Transcript:
         return committed
 
     def state(self) -> bytes:
-        """Save all there is to know, for `restore`."""
+        """Return the complete state, for `restore`."""
         parts = (self._filter, self._line, self._observation)
         return _VERSION + msgspec.msgpack.encode(
             (*parts, self._committed, self._drawn, self._alternate)
@@ -107,7 +107,7 @@ class Transcript:
 
     @classmethod
     def restore(cls, state: bytes) -> "Transcript":
-        """Go on where `state` was called; raise `ValueError` for anything else."""
+        """Continue where `state` was called; raise `ValueError` for anything else."""
         if not state.startswith(_VERSION):
             raise ValueError(f"no transcript state of this version: {state[:16]!r}")
         try:
@@ -120,11 +120,11 @@ class Transcript:
         return transcript
 
     def _without_edits(self, text: bytes) -> bytes | None:
-        """Answer *text* if it can be appended as it is, None if it must be looked at closely."""
+        """Return *text* if it can be appended as it is, None if it must be read in pieces."""
         if self._alternate or not self._line.untouched or b"\r" in text or b"\b" in text:
             return None
         if b"\x1b" in text:
-            # At the end of the line there is nothing to erase; grep and gcc do it all the time.
+            # At the end of the line there is nothing to erase; grep and gcc do it very often.
             text = text.replace(b"\x1b[K", b"")
         return None if b"\x1b" in text else text
 
@@ -143,7 +143,7 @@ class Transcript:
         return b"".join(committed)
 
     def _advance(self, text: bytes, at: int, committed: list[bytes]) -> int:
-        """Append the lines before the next edited one, then edit that one; say how far it went."""
+        """Append the lines before the next edited one, edit that one; return the next offset."""
         if self._line.untouched:
             edit = _EDIT.search(text, at)
             end = len(text) if edit is None else text.rfind(b"\n", at, edit.start()) + 1
@@ -162,7 +162,7 @@ class Transcript:
                     committed += (line.finish(), b"\n")
                     return match.end()
             elif first == _ESC:
-                self._obey(token, committed)
+                self._apply(token, committed)
                 if self._alternate:
                     return match.end()
             elif first == _CR:
@@ -173,7 +173,7 @@ class Transcript:
                 line.write(token)
         return len(text)
 
-    def _obey(self, sequence: bytes, committed: list[bytes]) -> None:
+    def _apply(self, sequence: bytes, committed: list[bytes]) -> None:
         final = sequence[-1:]
         if sequence.startswith(b"\x1b[?"):
             self._drawn += final == b"h"
@@ -184,7 +184,7 @@ class Transcript:
             self._draw(sequence, final, committed)
 
     def _draw(self, sequence: bytes, final: bytes, committed: list[bytes]) -> None:
-        """Do to the line what a control that reaches outside does to it."""
+        """Apply a control that reaches outside the line; end the line if it leaves it."""
         self._drawn += 1
         if not self._stays(sequence, final):
             if self._line.empty:
@@ -193,10 +193,10 @@ class Transcript:
                 committed += (self._line.finish(), b"\n")
 
     def _stays(self, sequence: bytes, final: bytes) -> bool:
-        """Obey a control that reaches outside the line as far as it concerns the line itself."""
+        """Apply a control that reaches outside the line to the line; say whether it stays in it."""
         number = _number(sequence) if sequence.startswith(b"\x1b[") else 0
         match final:
-            case b"I" | b"Z" | b"b":  # what these do to the line is left to the screen
+            case b"I" | b"Z" | b"b":  # only the screen shows what these do to the line
                 return True
             case b"J" if number == 0:
                 self._line.erase_below()
@@ -212,7 +212,7 @@ class Transcript:
                 return False
 
     def _skip(self, text: bytes, at: int) -> int:
-        """Leave out what is drawn on the alternate screen; say how far it went."""
+        """Leave out what is drawn on the alternate screen; return the next offset."""
         leave = _LEAVE_ALTERNATE.search(text, at)
         end = len(text) if leave is None else leave.start()
         self._drawn += len(_DRAWING.findall(text, at, end))

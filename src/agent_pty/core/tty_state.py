@@ -1,7 +1,7 @@
-"""Step three of the completion ladder: what the terminal's state says when no mark does.
+"""Step three of the completion ladder: what the terminal's state shows when there is no mark.
 
 A program that owns the keyboard and is blocked reading it waits for something. Its line shows
-for what: a prompt is the end of a command, anything else is a question to a person.
+what: a prompt is the end of a command, anything else is a question to a person.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Final
 
 from agent_pty.core.prompt import looks_like_prompt
 
-# A prompt of fewer characters may end any line.
-_TELLING: Final = 2
+# Any line may end with a prompt of fewer characters, so that proves nothing.
+_SHORTEST_PROMPT: Final = 2
 
 
 class Verdict(enum.Enum):
-    """What the program in front is doing."""
+    """What the program in the foreground is doing."""
 
     BUSY = "busy"
     PROMPT = "prompt"
     INPUT = "input"
-    SECRET = "secret"  # noqa: S105  the word, not one
+    SECRET = "secret"  # noqa: S105  the word, not a secret
     SCREEN = "screen"  # a full-screen program that waits for keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TtyState:
-    """Who reads the keyboard and how the terminal is set, at one moment.
+    """What reads the keyboard and how the terminal is set, at one moment.
 
-    *reading* is whether a process is blocked reading the terminal, *polling* that it waits for
+    *reading* is whether a process is blocked reading the terminal, *polling* whether it waits for
     other things as well, *own* whether it is the session's program itself.
     """
 
@@ -45,20 +45,20 @@ class TtyState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """What is known of the program before: its prompt, and whether it marks the end of commands.
+    """What was known of the program before: its prompt, and whether it marks the end of commands.
 
     *replaced* is set when it has become another program, or the same without marks (`exec bash`).
     """
 
     prompt: str | None = None
     marks: bool = False
-    drawn: bool = False  # since the command began, much was drawn all over the screen
+    drawn: bool = False  # since the command began, much was drawn in many places of the screen
     replaced: bool = False
-    loops: bool = False  # it polls whatever it does: only its marks tell when it asks
+    loops: bool = False  # it polls whatever it does: only its marks show when it waits for input
 
 
 def judge(tty: TtyState, known: Known) -> Verdict:
-    """Say what the program in front is doing."""
+    """Say what the program in the foreground is doing."""
     if not tty.reading or (known.loops and tty.own and tty.polling):
         return Verdict.BUSY
     if tty.alternate:
@@ -66,7 +66,7 @@ def judge(tty: TtyState, known: Known) -> Verdict:
     if _may_be_prompt(tty, known) and _is_prompt(tty, known):
         return Verdict.PROMPT
     if known.drawn and not tty.own and not tty.line_mode:
-        return Verdict.SCREEN  # `top` draws on the screen that everybody has
+        return Verdict.SCREEN  # `top` draws on the primary screen
     return Verdict.SECRET if tty.line_mode and not tty.echo else Verdict.INPUT
 
 
@@ -78,7 +78,7 @@ def _may_be_prompt(tty: TtyState, known: Known) -> bool:
 def _is_prompt(tty: TtyState, known: Known) -> bool:
     shown = tty.line.rstrip()
     before = (known.prompt or "").rstrip()
-    # Output without a line end stands before the prompt on the same line.
-    if len(before) >= _TELLING and shown.endswith(before):
+    # Output without a line end precedes the prompt on the same line.
+    if len(before) >= _SHORTEST_PROMPT and shown.endswith(before):
         return True
     return shown == before != "" or looks_like_prompt(shown)

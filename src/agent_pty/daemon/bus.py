@@ -115,15 +115,24 @@ class Bus:
         past: Past | None = None,
         announce: bool = False,
     ) -> AsyncIterator[bytes]:
-        """Yield events until the watcher leaves, those of the *past* first.
+        """Return events as lines, those of the *past* first; none is missed from now on.
 
-        With *announce*, an event says from when on none is missed.
+        With *announce*, the first event says so. Iterate over them at once, or the watcher stays.
         """
         watcher = Watcher(name, kinds)
         self._watchers.add(watcher)
         try:
             if len(self._watchers) == 1:
                 await self._on_watched(True)
+        except BaseException:
+            await self._leave(watcher)
+            raise
+        return self._lines(watcher, past, announce=announce)
+
+    async def _lines(
+        self, watcher: Watcher, past: Past | None, *, announce: bool
+    ) -> AsyncIterator[bytes]:
+        try:
             if announce:
                 yield b'{"event":"watching"}\n'
             if past is not None:
@@ -132,9 +141,12 @@ class Bus:
             async for line in watcher.lines():
                 yield line
         finally:
-            self._watchers.discard(watcher)
-            if not self._watchers:
-                await self._on_watched(False)
+            await self._leave(watcher)
+
+    async def _leave(self, watcher: Watcher) -> None:
+        self._watchers.discard(watcher)
+        if not self._watchers:
+            await self._on_watched(False)
 
 
 def _replayed(watcher: Watcher, past: PastEvents) -> list[bytes]:

@@ -32,10 +32,10 @@ class Daemon(Protocol):
     async def ask(self, name: str, fields: dict[str, Any], caller: Client) -> Any:
         """Return what an op answers, or raise its error."""
 
-    def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
         """Open a stream."""
 
-    def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
+    async def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
         """Follow events; the first one says that none is missed from now on."""
 
 
@@ -52,12 +52,12 @@ class Ops:
 
     async def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
         """Yield events; the first, `watching`, says that none is missed from now on."""
-        async for line in self._daemon.announced_events(name):
+        async for line in await self._daemon.announced_events(name):
             yield msgspec.json.decode(line)
 
-    def lines(self, **fields: Any) -> AsyncIterator[bytes]:
+    async def lines(self, **fields: Any) -> AsyncIterator[bytes]:
         """Return the lines of the op `watch`."""
-        return self._daemon.stream("watch", _given(fields))
+        return await self._daemon.stream("watch", _given(fields))
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:

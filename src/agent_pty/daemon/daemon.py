@@ -119,7 +119,7 @@ class Daemon:
             if op.where == "session":
                 return await self._forward(op, head, payload, by)
             if op.stream:
-                return self._open(op, head, payload, caller)
+                return await self._open(op, head, payload, caller)
             return await self._answer(op, decode(op, payload), payload)
         except AgentPtyError as error:
             return failure(error)
@@ -148,12 +148,12 @@ class Daemon:
         asked = Addressed(instance=record.instance, name=record.name, caller=by)
         return await link.request(asked, payload)
 
-    def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
+    async def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
         """Open a stream of the daemon's own."""
         if head.id is not None:
             self._registry.find(head.id)  # a stream that has begun can refuse nothing
         self._calling.set(caller)
-        opened, opening = op.handler(self, decode(op, payload)), success(op, None)
+        opened, opening = await op.handler(self, decode(op, payload)), success(op, None)
         if isinstance(opened, CommandLine):
             return Streaming(head=opening, pour=opened.pour, give=opened.give, patient=True)
         return Streaming(head=opening, pour=pouring(opened))
@@ -213,35 +213,35 @@ class Daemon:
         except AgentPtyError as error:
             return failure(error)
 
-    def watch(
+    async def watch(
         self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
     ) -> AsyncIterator[bytes]:
         """Follow events; with *since*, those of one session after that number first."""
         if name is None or since is None:
-            return self._bus.watch(name, kinds)
+            return await self._bus.watch(name, kinds)
         record = self._registry.find(name)
 
         async def past() -> message.PastEvents:
             link = await self._registry.link(record)
             return await link.control(message.EventsSince(instance=record.instance, number=since))
 
-        return self._bus.watch(name, kinds, past=past)
+        return await self._bus.watch(name, kinds, past=past)
 
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""
         return CommandLine(asked, Ops(self, self._calling.get()))
 
-    def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
         """Open a stream of the daemon's own for a command line."""
         op = ops.find(name)
         if fields.get("id") is not None:
             self._registry.find(fields["id"])
-        opened: AsyncIterator[bytes] = op.handler(self, convert(op, fields))
+        opened: AsyncIterator[bytes] = await op.handler(self, convert(op, fields))
         return opened
 
-    def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
+    async def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
         """Follow events; the first one says that none is missed from now on."""
-        return self._bus.watch(name, None, announce=True)
+        return await self._bus.watch(name, None, announce=True)
 
     async def ask(self, name: str, fields: dict[str, Any], caller: Caller) -> Any:
         """Return what an op answers to fields that need not be valid UTF-8."""

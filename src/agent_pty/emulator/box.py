@@ -1,7 +1,7 @@
 """Box drawing, block and braille characters as exact shapes of a cell.
 
-Drawn by us, not by a font, lines meet those of the next cell whatever fonts there are.
-Coordinates are whole pixels of one cell, from its upper left corner.
+We draw them without a font, so that lines meet those of the next cell whatever fonts are
+installed. Coordinates are whole pixels of one cell, from its upper left corner.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def _axis(
 
 
 def _join(own: _Weight, opposite: _Weight, beside: tuple[_Weight, _Weight]) -> tuple[bool, _Weight]:
-    """Tell how far a strip reaches: to the near or far edge of which crossing line.
+    """Say how far a strip reaches: to the near or far edge of which crossing line.
 
     *beside* holds the arm on the strip's own side first. A strip of a double line turns
     into the double line on its side; else it runs straight or makes the outer corner. A

@@ -41,7 +41,7 @@ CALLBACKS: dict[int, Any] = {}
 
 
 def _quiet(_kind: object, _error: object, _traceback: object) -> None:
-    """Drop what went wrong: cffi would print it to a stderr that is nobody's."""
+    """Drop the error: cffi would print it to a stderr that nobody reads."""
 
 
 def _serves(option: int, signature: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

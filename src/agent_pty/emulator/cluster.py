@@ -1,7 +1,7 @@
-"""Which character stands in which cells.
+"""Which character is in which cells.
 
-A run counts its cells as a whole. Where each of its characters stands is asked of the
-library itself: no table of widths agrees with it on emoji, flags and joined sequences.
+A run counts its cells as a whole. The library itself is asked where each character is,
+because no table of widths agrees with it on emoji, flags and joined sequences.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 
 from agent_pty.emulator.emulator import MAX_COLS, Emulator
 
-# A cell may hold a heap of combining characters; no font shows more than a few.
+# A cell may hold very many combining characters; no font shows more than a few.
 _MAX_POINTS: Final = 16
-# Neighbours must differ, and a colour costs less to read the shorter its number.
+# Neighbours must differ, and a colour with a shorter number takes less time to parse.
 _COLORS: Final = 100
-# One cell each, whatever stands beside it: Latin, boxes, blocks and braille.
+# One cell each, whatever is next to it: Latin, boxes, blocks and braille.
 _NARROW: Final = re.compile(r"[ -~\u00a1-\u00ac\u00ae-\u02ff\u2500-\u259f\u2800-\u28ff]*")
 _JOINERS: Final = frozenset("\u200c\u200d")
 _TAGS: Final = range(0xE0020, 0xE0080)
@@ -45,7 +45,7 @@ def clusters(text: str, width: int) -> tuple[Cluster, ...]:
 
 
 def _replay(text: str, width: int, mode: bytes) -> list[Cluster]:
-    """Write *text* with a colour per code point: each cell keeps the colour of its first."""
+    """Write *text* with a colour per code point: a cell keeps the colour of its first one."""
     emulator = Emulator(rows=1, cols=min(width + 2, MAX_COLS))
     painted = "".join(f"\x1b[38;5;{at % _COLORS}m{char}" for at, char in enumerate(_harmless(text)))
     emulator.feed(b"\x1b[?7l" + mode + painted.encode("utf-8", "replace"))
@@ -65,7 +65,7 @@ def _harmless(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Return *text* without what acts instead of showing: controls, direction marks, halves."""
+    """Return *text* without what is not shown: controls, direction marks, lone surrogates."""
     kept = "".join(char for char in text if _shows(char))
     return kept[:_MAX_POINTS] or " "
 
@@ -73,6 +73,6 @@ def visible(text: str) -> str:
 def _shows(char: str) -> bool:
     if char in _JOINERS or ord(char) in _TAGS:
         return True
-    if char in "\ufffe\uffff":  # no XML may hold them
+    if char in "\ufffe\uffff":  # not allowed in XML
         return False
     return unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp")

@@ -17,7 +17,7 @@ class Cursor(Struct, frozen=True, kw_only=True):
     """Where the next character goes, counted from 0.
 
     With *pending_wrap* the last column is written and the next character goes to the
-    following line, though the cursor still stands on this one.
+    following line, although the cursor is still on this one.
     """
 
     row: int
@@ -48,7 +48,7 @@ def _get(terminal: Any, data: int, ctype: str) -> Any:
 
 
 def _look(terminal: Any) -> tuple[CursorStyle, bool]:
-    """Return shape and blinking, which only the render state knows; it takes 20 us."""
+    """Return shape and blinking, which only the render state has; it takes 20 us."""
     state = owned(lib.ghostty_render_state_new, lib.ghostty_render_state_free)
     style, blinking = ffi.new("int *"), ffi.new("bool *")
     get = lib.ghostty_render_state_get

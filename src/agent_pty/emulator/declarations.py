@@ -1,9 +1,9 @@
 """The part of libghostty-vt's C interface that we call, and the compiler of its loader.
 
-The text is written against ghostty 6467b1dab, the revision pyghostty 0.1.3 bundles. Two
-liberties are taken with it: enums and handles are plain ints and pointers, and the union
-in `GhosttyPoint` is spelled out, since libffi cannot pass a union by value but passes a
-struct of the same layout the same way.
+The text is written against ghostty 6467b1dab, the revision that pyghostty 0.1.3 bundles.
+It differs from that in two points: enums and handles are plain ints and pointers, and the
+union in `GhosttyPoint` is written out, since libffi cannot pass a union by value but
+passes a struct of the same layout the same way.
 
 cffi needs 50 ms and 2 MB to parse C at import. So the text is compiled once into
 `compiled.py`, which loads in 2 ms; after a change here run

@@ -26,10 +26,10 @@ MAX_COLS: Final = 2000
 class Emulator:
     """One terminal without a window.
 
-    Not for two threads at once: `feed` lets other Python threads run while it works, so
-    a second call on the same emulator meanwhile would crash the process. Write what
-    `take_replies` returns back to the program after each `feed`, or one that asked for
-    the cursor position hangs.
+    Not for two threads at once: `feed` lets other Python threads run while it works, and
+    a second call on the same emulator in that time would crash the process. Write what
+    `take_replies` returns back to the program after each `feed`, or a program that asked
+    for the cursor position hangs.
     """
 
     __slots__ = ("__weakref__", "_cols", "_handle", "_inbox", "_native", "_rows")
@@ -53,15 +53,15 @@ class Emulator:
 
     @classmethod
     def restore(cls, data: bytes) -> Emulator:
-        """Return an emulator in the state `snapshot` saved; anything else is a ValueError."""
+        """Return an emulator in the state that `snapshot` saved; raise ValueError otherwise."""
         emulator = cls.__new__(cls)
-        emulator._adopt(snapshot.decode(data))  # noqa: SLF001 - it is one of us
+        emulator._adopt(snapshot.decode(data))  # noqa: SLF001 - it is of this class
         return emulator
 
     def snapshot(self) -> bytes:
         """Return the complete state, even in the middle of an escape sequence.
 
-        Replies and events not yet taken are no part of it.
+        Replies and events not yet taken are not part of it.
         """
         return snapshot.encode(self._terminal)
 
@@ -90,11 +90,11 @@ class Emulator:
         return self._inbox.take_replies()
 
     def take_events(self) -> list[Event]:
-        """Return what else happened since the last call; of too many the oldest are gone."""
+        """Return what else happened since the last call; if too much did, the oldest is lost."""
         return self._inbox.take_events()
 
     def resize(self, *, rows: int, cols: int) -> None:
-        """Change the size; lines of the primary screen wrap anew."""
+        """Change the size; lines of the primary screen are wrapped again."""
         _check_size(rows=rows, cols=cols)
         resized = lib.ghostty_terminal_resize(self._terminal, cols, rows, CELL_WIDTH, CELL_HEIGHT)
         check(resized, "resize")
@@ -127,7 +127,7 @@ class Emulator:
 
     @property
     def cwd(self) -> str | None:
-        """The directory the shell last reported, of whatever host; None if it did not."""
+        """The directory that the shell last reported, on whatever host; None if there is none."""
         return path_from(read_string(self._terminal, lib.GHOSTTY_TERMINAL_DATA_PWD))
 
     @property
@@ -141,7 +141,7 @@ class Emulator:
         return self._number(lib.GHOSTTY_TERMINAL_DATA_SCROLLBACK_ROWS, "size_t *")
 
     def mode(self, number: int, *, ansi: bool = False) -> bool:
-        """Tell whether a mode is set: DEC private by default, else ANSI."""
+        """Say whether a mode is set: DEC private by default, else ANSI."""
         return modes_of.mode(self._terminal, number, ansi=ansi)
 
     def modes(self) -> dict[str, bool | int | str]:
@@ -167,7 +167,7 @@ class Emulator:
         return styled_rows(self._terminal)
 
     def format(self, kind: formatting.Kind, *, scrollback: bool = False) -> str:
-        """Return the screen in another form; "vt" paints an equal terminal of the same size."""
+        """Return the screen in another form; "vt" repaints it on a terminal of the same size."""
         if scrollback:
             return formatting.format_all(self._terminal, kind, unwrap=False)
         return self._visible(kind, unwrap=False)
@@ -189,7 +189,7 @@ class Emulator:
         col: int,
         mods: Modifiers = NO_MODIFIERS,
     ) -> bytes:
-        """Return the bytes of a mouse event, none if the program did not ask for it."""
+        """Return the bytes of a mouse event, empty if the program did not ask for it."""
         terminal, place = self._terminal, {"row": row, "col": col}
         size = {"rows": self.rows, "cols": self.cols}
         return mouse.encode_mouse(

@@ -1,4 +1,4 @@
-"""What a program told its terminal besides text: typed values, and the bounded box they wait in."""
+"""What a program sent to its terminal besides text: typed values, and their bounded queue."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 ClipboardLocation = Literal["standard", "selection", "primary"]
 ProgressState = Literal["remove", "set", "error", "indeterminate", "pause"]
 
-# A program may send events forever while nobody asks; both limits bound what it costs us.
+# A program may send events forever while nobody reads them; these limits bound the memory used.
 MAX_EVENTS = 256
 MAX_TEXT = 4096
 MAX_CLIPBOARD = 64 * 1024
@@ -24,7 +24,7 @@ class TitleChanged(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class CwdChanged(Struct, frozen=True, kw_only=True, tag=True):
-    """The shell said where it is (OSC 7); None when it took that back."""
+    """The shell reported its directory (OSC 7); None when it cleared that."""
 
     cwd: str | None
 
@@ -64,7 +64,7 @@ Event = TitleChanged | CwdChanged | Bell | Notification | ClipboardWritten | Pro
 class Inbox:
     """Replies and events that wait for their reader.
 
-    The C library holds a handle to this box and not to the emulator, so an emulator
+    The C library holds a handle to this object and not to the emulator, so an emulator
     that nobody uses any more is freed at once.
     """
 
@@ -80,7 +80,7 @@ class Inbox:
             self._replies += data
 
     def add(self, event: Event) -> None:
-        """Keep *event*; the oldest makes room."""
+        """Keep *event*; if there are too many, the oldest is dropped."""
         if self._events is None:
             self._events = deque(maxlen=MAX_EVENTS)
         self._events.append(event)

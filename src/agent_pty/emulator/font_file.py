@@ -1,7 +1,7 @@
-"""Which font files to draw with, in the order to ask them for a character.
+"""Which font files to draw with, in the order in which they are tried for a character.
 
-fontconfig knows best; without it some well-known places are tried. A machine may have no
-font at all, as containers do, so a package brings one that covers what terminals show most.
+fontconfig decides; without it some well-known places are tried. A machine may have no font
+at all, as in containers, so a package provides one that covers what terminals show most.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ _EMOJI: Final = (
 
 @lru_cache(maxsize=2)
 def font_files(*, bold: bool) -> tuple[FontFile, ...]:
-    """Return the fonts of this machine and ours; asked once, so a new font needs a restart."""
+    """Return the fonts of this machine and ours; read once, so a new font needs a restart."""
     return in_order(_from_fontconfig(bold=bold) or _well_known(bold=bold), packaged(bold=bold))
 
 

@@ -12,7 +12,7 @@ Kind = Literal["plain", "vt", "html"]
 _EMIT: Final[dict[Kind, int]] = {"plain": 0, "vt": 1, "html": 2}
 _POINT_ACTIVE: Final = 0
 
-# What a fresh terminal must be told to behave like ours. The palette and the tab stops
+# What a new terminal needs to behave like ours. The palette and the tab stops
 # are left out: they would be written in full, some 5 kB, and programs rarely touch them.
 _EXTRA: Final = ("modes", "scrolling_region", "pwd", "keyboard")
 _SCREEN_EXTRA: Final = ("cursor", "style", "hyperlink", "protection", "kitty_keyboard", "charsets")

@@ -15,16 +15,16 @@ from PIL import Image, ImageChops, ImageDraw, ImageFont, features
 from agent_pty.emulator.font_file import FontFile
 from agent_pty.emulator.picture import BASELINE, CELL_HEIGHT, CELL_WIDTH, FONT_SIZE
 
-# Gives the fonts to try, bold or not.
+# Returns the fonts to try, bold or not.
 Fonts = Callable[..., Sequence[FontFile]]
 
-# Emoji fonts of bitmaps open only in the sizes they have: Noto's one, then Apple's.
+# Emoji fonts of bitmaps open only in the sizes that they contain: Noto's one, then Apple's.
 _STRIKES: Final = (109, 160, 96, 64, 48, 40, 32, 20)
-# No font has it, so it shows what a font draws for what it lacks.
-_NOBODYS: Final = "\U0010fffe"
+# No font has this character, so it shows what a font draws for a missing one.
+_IN_NO_FONT: Final = "\U0010fffe"
 _EMOJI_SELECTOR: Final = "\ufe0f"
 _SLANT: Final = 0.2
-# Letters of a monospace font may be wider than the cell by a hair; do not squeeze those.
+# Letters of a monospace font may be slightly wider than the cell; they are not squeezed.
 _TOLERANCE: Final = 1.1
 
 
@@ -37,12 +37,12 @@ class _Face:
         self._basic = _open(file, sizes, ImageFont.Layout.BASIC)
         self._shaping = _open(file, (round(self._basic.size),), ImageFont.Layout.RAQM)
         self.bold = "bold" in (self._basic.getname()[1] or "").lower()
-        self._lacking = bytes(self._basic.getmask(_NOBODYS))
+        self._missing = bytes(self._basic.getmask(_IN_NO_FONT))
 
     def has(self, char: str) -> bool:
-        """Tell whether the font draws *char* as something of its own."""
+        """Say whether the font has a glyph of its own for *char*."""
         mask = self._basic.getmask(char)
-        return mask.getbbox() is not None and bytes(mask) != self._lacking
+        return mask.getbbox() is not None and bytes(mask) != self._missing
 
     def font_for(self, text: str) -> ImageFont.FreeTypeFont:
         """Return the font that joins characters only if there are any to join."""
@@ -59,7 +59,7 @@ def _open(file: FontFile, sizes: Sequence[int], layout: ImageFont.Layout) -> Ima
 
 
 class Glyphs:
-    """The images of one picture, each made once. For one thread."""
+    """The images of one picture, each made once. For use in one thread."""
 
     def __init__(self, fonts: Fonts, *, scale: int) -> None:
         self._fonts = fonts
@@ -105,7 +105,7 @@ class Glyphs:
 
 
 def _composed(text: str) -> str:
-    """Join what has a character of its own; without a shaping library keep only the base."""
+    """Compose what has a character of its own; without a shaping library keep only the base."""
     text = unicodedata.normalize("NFC", text)
     return text if features.check("raqm") else text[0]
 
@@ -140,14 +140,14 @@ def _colored(text: str, font: ImageFont.FreeTypeFont, size: tuple[int, int]) -> 
 
 
 def _thickened(mask: Image.Image, by: int) -> Image.Image:
-    """Make letters bold that come from a font without a bold face, as CJK fonts are."""
+    """Make letters bold that come from a font without a bold face, such as CJK fonts."""
     moved = Image.new("L", mask.size)
     moved.paste(mask, (by, 0))
     return ImageChops.lighter(mask, moved)
 
 
 def _slanted(mask: Image.Image) -> Image.Image:
-    """Lean upright letters: few systems have an italic monospace font."""
+    """Slant upright letters: few systems have an italic monospace font."""
     lean = (1, _SLANT, -_SLANT * mask.height / 2, 0, 1, 0)
     return mask.transform(
         mask.size, Image.Transform.AFFINE, lean, resample=Image.Resampling.BICUBIC

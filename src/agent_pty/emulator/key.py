@@ -31,10 +31,10 @@ def encode_key(terminal: Any, key: str, *, mods: Modifiers, text: str) -> bytes:
 
 
 def _classic(described: Stroke, encoded: bytes, *, kitty: bool) -> bytes:
-    """Return the control byte where the library prefers `CSI ... u` though nobody asked for it.
+    """Return the control byte where the library prefers `CSI ... u` although nobody asked for it.
 
-    It tells Ctrl-I from Tab, Ctrl-M from Enter and Ctrl-[ from Escape for programs that
-    can read that; a shell cannot, and would print the rest of the sequence.
+    That form distinguishes Ctrl-I from Tab, Ctrl-M from Enter and Ctrl-[ from Escape for programs
+    that can read it; a shell cannot, and would print the rest of the sequence.
     """
     control = chr(described.unshifted).upper() if described.unshifted else ""
     if described.text == "@":

@@ -1,4 +1,4 @@
-"""Terminal modes by number, and the ones worth a name."""
+"""Terminal modes by number, and those that have a name here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAMED: Final = (
 
 
 def mode(terminal: Any, number: int, *, ansi: bool = False) -> bool:
-    """Tell whether a mode is set; one the terminal does not know is never set."""
+    """Say whether a mode is set; one that the terminal does not know is never set."""
     if not 0 <= number <= _MAX_NUMBER:
         return False
     config = ffi.new("GhosttyTerminalModeConfig *")
@@ -45,5 +45,5 @@ def kitty_keyboard(terminal: Any) -> int:
 
 
 def named_modes(terminal: Any) -> dict[str, bool]:
-    """Return the modes worth a name, always in the same order."""
+    """Return the modes that have a name here, always in the same order."""
     return {name: mode(terminal, number, ansi=ansi) for name, number, ansi in _NAMED}

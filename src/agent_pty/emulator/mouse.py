@@ -27,9 +27,9 @@ _BUTTONS: Final[dict[str, int]] = {
 }
 _ROOM: Final = 64
 
-# The mode bits cannot tell what is on: setting any tracking mode replaces the one before,
+# The mode bits do not show what is on: setting any tracking mode replaces the one before,
 # resetting any ends it, and the bits of the others stay. So ask the encoder itself, from
-# the most talkative kind of tracking to the least.
+# the kind of tracking that reports most to the one that reports least.
 _PROBES: Final[tuple[tuple[Tracking, Action, Button], ...]] = (
     ("any", "motion", "none"),
     ("button", "motion", "left"),
@@ -39,7 +39,7 @@ _PROBES: Final[tuple[tuple[Tracking, Action, Button], ...]] = (
 
 
 def tracking(terminal: Any) -> Tracking:
-    """Name what the program wants to hear of the mouse."""
+    """Return which mouse events the program wants."""
     for kind, action, button in _PROBES:
         if _encode(terminal, action=action, button=button, row=0, col=0, mods=0, rows=1, cols=1):
             return kind

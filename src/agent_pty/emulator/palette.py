@@ -39,7 +39,7 @@ PALETTE: Final[tuple[Rgb, ...]] = tuple(_indexed(index) for index in range(_END)
 
 
 def rgb(color: Color, default: Rgb) -> Rgb:
-    """Return what *color* looks like; none set is *default*."""
+    """Return what *color* looks like; *default* if none is set."""
     if color is None:
         return default
     return PALETTE[color] if isinstance(color, int) else color

@@ -18,9 +18,9 @@ def encode_paste(text: bytes, *, bracketed: bool) -> bytes:
 
 
 def without_end(text: bytes) -> bytes:
-    """Remove every terminator, also one that only forms when another is taken out."""
+    """Remove every terminator, also one that only forms when another is removed."""
     clean = text.replace(_END, b"")
     if _END not in clean:
         return clean
-    # Nested terminators are an attack, not text: without escapes there is none to form.
+    # Nested terminators are an attack, not text: without escapes none can form.
     return clean.replace(_ESCAPE, b"")

@@ -1,4 +1,4 @@
-"""What a picture of a screen shows, before it is drawn: colours settled, cursor in place.
+"""What a picture of a screen shows, before it is drawn: colours resolved, cursor in place.
 
 Both drawings, SVG and PNG, are made from this and from nothing else, so they agree.
 """
@@ -27,7 +27,7 @@ _FAINT: Final = 0.5
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Screen:
-    """A screen at rest: take it where the emulator lives, draw it in any thread."""
+    """A screen that no longer changes: take it in the emulator's thread, draw it in any."""
 
     rows: Sequence[Sequence[Run]]
     height: int
@@ -50,7 +50,7 @@ class Appearance:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Span:
-    """Neighbouring clusters of one look, placed by cell."""
+    """Neighbouring clusters that look the same, placed by cell."""
 
     row: int
     col: int
@@ -96,7 +96,7 @@ def _row_spans(row: int, runs: Sequence[Run]) -> list[Span]:
 
 
 def look(style: Style) -> Appearance:
-    """Settle the colours of *style*."""
+    """Resolve the colours of *style*."""
     fg, bg = rgb(style.fg, FOREGROUND), rgb(style.bg, BACKGROUND)
     if style.inverse:
         fg, bg = bg, fg
@@ -115,7 +115,7 @@ _BLANK: Final = look(Style())
 
 
 def _with_block(row_spans: list[Span], *, row: int, col: int) -> list[Span]:
-    """Show the cell at *col* in exchanged colours; a wide character is taken whole."""
+    """Show the cell at *col* in exchanged colours; a wide character as a whole."""
     found: list[Span] = []
     for span in row_spans:
         found += _split(span, col) if span.col <= col < span.col + span.width else [span]
@@ -141,7 +141,7 @@ def _split(span: Span, col: int) -> list[Span]:
 
 def _exchanged(span: Span) -> Span:
     old = span.look
-    # Text as dark as its ground would make a cursor that nobody sees.
+    # Text in the colour of its background would make an invisible cursor.
     fg = old.fg if old.fg != old.bg else FOREGROUND
     return replace(span, look=replace(old, fg=old.bg, bg=fg))
 
@@ -161,7 +161,7 @@ def decorations(span: Span, *, scale: int = 1) -> list[Rect]:
 
 
 def cursor_rects(cursor: Cursor, *, scale: int = 1) -> list[Rect]:
-    """Return a cursor that is no block, in pixels of the picture; none if there is none."""
+    """Return a cursor that is not a block, in pixels of the picture; empty if there is none."""
     if not cursor.visible or cursor.style == "block":
         return []
     left, top = cursor.col * CELL_WIDTH * scale, cursor.row * CELL_HEIGHT * scale

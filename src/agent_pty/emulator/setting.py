@@ -1,7 +1,7 @@
 """How every terminal of ours is set up: what it answers, and what it must never do.
 
 Rule of this file: the program's bytes are hostile. It may cost us no memory beyond these
-limits, read no file and no clipboard, and get none of its own words back as input.
+limits, read no file and no clipboard, and get none of its own text back as input.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _TERMINFO: Final = ffi.new("char[]", b"xterm-256color")
 
 # (option, C type of its value, value)
 _OPTIONS: Final[tuple[tuple[int, str, Any], ...]] = (
-    # Without defaults a program that asks for the colours (OSC 10, 11) waits in vain.
+    # Without defaults a program that asks for the colours (OSC 10, 11) waits for ever.
     (lib.GHOSTTY_TERMINAL_OPT_COLOR_FOREGROUND, "GhosttyColorRgb *", _LIGHT_GREY),
     (lib.GHOSTTY_TERMINAL_OPT_COLOR_BACKGROUND, "GhosttyColorRgb *", _BLACK),
     (lib.GHOSTTY_TERMINAL_OPT_COLOR_CURSOR, "GhosttyColorRgb *", _LIGHT_GREY),
     # A title that comes back as input is a command the user never typed (CVE-2003-0063).
     (lib.GHOSTTY_TERMINAL_OPT_TITLE_REPORT, "bool *", False),
-    # Images would be kept at 10 MB and more a screen, and nobody here looks at them.
+    # Images would be kept at 10 MB and more a screen, and nothing here shows them.
     (lib.GHOSTTY_TERMINAL_OPT_KITTY_IMAGE_STORAGE_LIMIT, "uint64_t *", 0),
     (lib.GHOSTTY_TERMINAL_OPT_GLYPH_PROTOCOL, "bool *", False),
     (lib.GHOSTTY_TERMINAL_OPT_APC_MAX_BYTES, "size_t *", _APC_MAX_BYTES),

@@ -2,7 +2,7 @@
 
 Rows are read whole from the library's render state. A cell is an opaque 64-bit number, so
 each distinct number is decoded once and the result reused: a screen has 1,920 cells but
-some dozens of different ones.
+only some dozens of different ones.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from agent_pty.emulator.picture import (
 )
 
 _FAMILIES: Final = 'ui-monospace, "DejaVu Sans Mono", "Noto Sans Mono CJK", monospace'
-# Or a zoomed picture shows the seams between cells.
+# Without this a zoomed picture shows the seams between cells.
 _CRISP: Final = 'shape-rendering="crispEdges"'
 # Up to here every letter is narrow and written from left to right.
 _FIRST_OTHER: Final = 0x0590
@@ -95,7 +95,7 @@ def _foreground(span: Span) -> Iterator[str]:
 
 
 def _words(span: Span) -> Iterator[_Word]:
-    """Join plain letters up to a blank; all others stand alone, so that no font moves them."""
+    """Join plain letters up to a blank; all others are alone, so that no font moves them."""
     word: _Word | None = None
     for col, cluster in span.placed():
         if word and col == word.col + word.width and _plain(cluster) and _plain(word):

@@ -1,7 +1,7 @@
 """Shell integration: start a program so that it marks its prompts and commands.
 
-Nothing of the user's is touched: marks are brought in by arguments and environment, after the
-user's own start-up files ran. One file per program; what the marks mean is in `core.mark`.
+Nothing that belongs to the user is changed: marks are set up by arguments and environment, after
+the user's own start-up files ran. One file per program; what the marks mean is in `core.mark`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _VERSION = re.compile(r"-?[0-9.]+$")
 def integrate(
     argv: Sequence[str], env: Mapping[str, str], nonce: str, *, wanted: bool = True
 ) -> tuple[str | None, Injected]:
-    """Return which program *argv* is and how to start it with marks; None: as it is, without.
+    """Return which program *argv* is and how to start it with marks; None: as it is, no marks.
 
     *env* is what the caller adds to the environment; it is in the result too.
     """
@@ -56,9 +56,9 @@ def integrate(
 
 
 def program(word: str) -> str | None:
-    """Return which program of ours a command word names, behind links and versions.
+    """Return which known program a command word names, whatever its link or version.
 
-    `sh` is another shell's second name, `python3.12` a version of `python`.
+    `sh` is a second name of another shell, `python3.12` a version of `python`.
     """
     path = shutil.which(word) or word
     names = [os.path.basename(word), os.path.basename(os.path.realpath(path))]

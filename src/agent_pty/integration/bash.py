@@ -8,12 +8,12 @@ from agent_pty.integration.injected import SCRIPTS, Injected
 
 _SCRIPT = f"{SCRIPTS}/bash.sh"
 _LOGIN = frozenset({"-l", "--login"})
-# With any of these bash is not interactive, reads no rcfile, or reads one that is not ours to take.
+# With any of these bash is not interactive, reads no rcfile, or reads one that we must not replace.
 _NOT_OURS = frozenset({"-c", "-s", "--posix", "--rcfile", "--init-file", "--restricted", "-r"})
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Choose the way in that leaves every start-up file its meaning."""
+    """Choose the way to start under which every start-up file keeps its meaning."""
     options = argv[1:]
     if any(word in _NOT_OURS or not word.startswith("-") for word in options):
         return None
@@ -29,7 +29,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def _at_first_prompt(argv: Sequence[str], env: dict[str, str]) -> Injected:
-    """Let bash start as it was told to and read us in before it shows its first prompt."""
+    """Let bash start with its own options and read our script before its first prompt."""
     own = {"AGENT_PTY_PROMPT_COMMAND": env["PROMPT_COMMAND"]} if "PROMPT_COMMAND" in env else {}
     added = {"AGENT_PTY_START": "prompt", "PROMPT_COMMAND": f". '{_SCRIPT}'"}
     return Injected(argv=list(argv), env={**env, **own, **added})

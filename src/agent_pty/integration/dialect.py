@@ -18,7 +18,7 @@ def one_line(code: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """*load* is the line that runs a file as one unit; what *is_simple* can be typed as it is.
+    """*load* is the line that runs a file as one unit; *is_simple* code can be typed as it is.
 
     *pastes*: a bracketed paste is one unit too, and shows what runs.
     """
@@ -27,7 +27,7 @@ class Dialect:
     text: str = "{code}"  # what is put into the file
     is_simple: Callable[[str], bool] = one_line
     pastes: bool = False
-    loops: bool = False  # it waits for its keyboard and for everything else at one place
+    loops: bool = False  # it waits for its keyboard and for everything else in the same place
 
 
 _DIALECTS: dict[str, Dialect] = {

@@ -8,26 +8,26 @@ from collections.abc import Mapping, Sequence
 
 from agent_pty.integration.injected import SCRIPTS, Injected
 
-# With other options it runs no commands from the terminal, or writes down what it runs.
+# With other options it runs no commands from the terminal, or records what it runs.
 _LETTERS = re.compile(r"-[ilNP]+")
 _NAMES = frozenset({"--interactive", "--login", "--no-config", "--private"})
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Begin with a command of ours, behind those that the caller begins with."""
+    """Add an initial command of ours after the caller's own initial commands."""
     options = list(argv[1:])
     while options:
         taken = _taken(options)
         if not taken:
             return None
         del options[:taken]
-    # Quotes are the same to fish as long as the path has no backslash.
+    # Quotes mean the same to fish as long as the path has no backslash.
     ours = ["-C", f"source {shlex.quote(SCRIPTS)}/fish.fish"]
     return Injected(argv=[*argv, *ours], env={**env, "AGENT_PTY_NONCE": nonce})
 
 
 def _taken(options: Sequence[str]) -> int:
-    """Return how many words the first option has; 0 if it does not go with ours."""
+    """Return how many words the first option has; 0 if it cannot be combined with ours."""
     first = options[0]
     if first in _NAMES or _LETTERS.fullmatch(first) or first.startswith("--init-command="):
         return 1

@@ -1,6 +1,6 @@
 """gdb: a script of ours that puts marks around the user's own prompt, numbered.
 
-A gdb without Python has no marks. No status: gdb tells none.
+A gdb without Python has no marks. No status: gdb reports none.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _BLOCKS = re.compile(
     r"\s*(actions|commands|compile|define|define-prefix|document|end|expression|gu|guile|"
     r"guile-repl|gr|if|pi|py|python|python-interactive|tcommands|while|while-stepping)\b"
 )
-# With any of these gdb asks nobody, or not in lines.
+# With any of these gdb reads no commands, or does not read them as lines.
 _NOT_OURS = re.compile(r"--?(batch|configuration|h|help|v|version|tui|i|interpreter)\b")
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Run our script after .gdbinit; what sets the prompt later, it follows."""
+    """Run our script after .gdbinit; it follows a prompt that is set later."""
     if any(_NOT_OURS.match(word) for word in takewhile(_is_for_gdb, argv[1:])):
         return None
     return Injected(
@@ -35,7 +35,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* may be typed as it is; several lines pasted at once are one to gdb."""
+    """Say whether *code* may be typed as it is; gdb reads several pasted lines as one."""
     return (
         0 < len(code) < _LONGEST
         and code.isprintable()
@@ -45,5 +45,5 @@ def is_simple(code: str) -> bool:
 
 
 def _is_for_gdb(word: str) -> bool:
-    """Tell whether *word* is still gdb's, not the program's that it starts."""
+    """Say whether *word* is still for gdb, not for the program that it starts."""
     return word not in {"-args", "--args"}

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from agent_pty.integration import python
 from agent_pty.integration.injected import Injected
 
-# Typed for code that is not one simple line. IPython takes the text of the file for what was
-# typed: that is what its history shows.
+# Typed for code that is not one simple line. IPython gets the text of the file as if it was typed:
+# that is what its history shows.
 LOAD = python.LOAD
 
-# What runs something else, or has no line editor.
+# With any of these it runs something else, or has no line editor.
 _NOT_OURS = ("-", "--", "-h", "--help", "--version", "--simple-prompt", "--show-config")
 _WITH_VALUE = (
     *("--autocall", "--cache-size", "--colors", "--config", "--ext", "--gui", "--ipython-dir"),
@@ -31,7 +31,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* can be typed; magics are no Python and are loaded, which suits them."""
+    """Say whether *code* can be typed; magics are not Python, so they are loaded from a file."""
     return python.is_simple(code)
 
 

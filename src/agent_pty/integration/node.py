@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from agent_pty.integration.injected import SCRIPTS, Injected
 
-# What to type to run a file as one command: as if typed, but not in the history, and silent
-# where its value is undefined.
+# What to type to run a file as one command: as if typed, but not in the history, and nothing is
+# printed if its value is undefined.
 LOAD = ".cell {path}"
 
 _LONGEST = 1000
@@ -17,17 +17,17 @@ _NOT_OURS = re.compile(
     r"-$|--$|-[a-z]*[cehpv]|--(check|eval|help|print|run|test|version|v8-options|"
     r"completion-bash|prof-process|build-snapshot|build-sea|experimental-sea-config)\b"
 )
-# The next word belongs to these; where it is missing node complains by itself.
+# The next word belongs to these; if it is missing, node reports that itself.
 _WITH_VALUE = frozenset(
     {"-C", "-r", "--conditions", "--import", "--loader", "--experimental-loader", "--require"}
 )
-# What may go on in the next line although its brackets are closed.
+# What may continue in the next line although its brackets are closed.
 _STATEMENT = re.compile(r"\s*(async|class|do|else|for|function|if|switch|try|while|with)\b")
 _OPEN_END = re.compile(r"[-\\(\[{,+*/%=<>&|^!~?:.]\s*$")
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Load our script before the REPL; with code to run there is none."""
+    """Load our script before the REPL; with code to run there is no REPL."""
     words = iter(argv[1:])
     for word in words:
         if _NOT_OURS.match(word) or not word.startswith("-"):
@@ -42,7 +42,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* may be typed as it is; when in doubt it is not."""
+    """Say whether *code* may be typed as it is; in doubt, False."""
     return (
         0 < len(code) < _LONGEST
         and code.isprintable()  # Tab would complete, a newline would end it

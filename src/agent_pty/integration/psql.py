@@ -1,6 +1,6 @@
 """psql: a psqlrc of ours that runs the user's own first and puts marks around the prompts.
 
-No status: psql's ERROR speaks of the last query, and a backslash command leaves it as it was.
+No status: psql's ERROR is about the last query, and a backslash command leaves it as it was.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     names = {name for name, _ in options}
     if any(_NOT_OURS.match(name) for name in names):
         return None
-    # A pager takes the screen, and the output with it. This is a default: options and psqlrc win.
+    # A pager takes the screen and the output. This is a default: options and psqlrc override it.
     begin = [argv[0], "--pset=pager=off"]
     if names & {"-X", "--no-psqlrc"}:
         if "--" in argv:  # no option may follow
@@ -49,9 +49,9 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* may be typed as it is.
+    """Say whether *code* may be typed as it is.
 
-    Several lines pasted at once are one to psql: a backslash command takes the rest of them.
+    psql reads several lines pasted at once as one: a backslash command takes the rest of them.
     """
     return 0 < len(code) < _LONGEST and code.isprintable()
 

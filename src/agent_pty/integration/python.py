@@ -42,21 +42,21 @@ def startup(script: str, env: Mapping[str, str], nonce: str) -> dict[str, str]:
 
 
 def lent(name: str, value: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Set a variable, with the user's own beside it, which our script puts back."""
+    """Set a variable, and keep the user's value in another, from which our script restores it."""
     users = {**os.environ, **env}.get(name)
     kept = {} if users is None else {f"AGENT_PTY_{name}": users}
     return {name: value, **kept}
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* is one line that can be typed as it is and runs with one Enter.
+    """Say whether *code* is one line that can be typed as it is and runs with one Enter.
 
-    Control characters are commands to readline, a tab among them.
+    Control characters, tab included, are commands to readline.
     """
     if not (code.isprintable() and 0 < len(code) < _LONGEST) or code[0] == " " or code[-1] == "\\":
         return False
     try:
-        # A comment alone is answered with a continuation prompt: it is complete, but no statement.
+        # Python answers a comment alone with a continuation prompt: complete, but no statement.
         return codeop.compile_command(code) is not None and bool(ast.parse(code).body)
     except (SyntaxError, ValueError, OverflowError, MemoryError, RecursionError):
         return False

@@ -1,6 +1,6 @@
-"""sqlite3: an inputrc of ours, around the user's own, by which readline marks the prompts.
+"""sqlite3: an inputrc of ours, around the user's own, makes readline mark the prompts.
 
-Where sqlite3 was built with another line editor there are no marks. No status: it tells none.
+If sqlite3 was built with another line editor there are no marks. No status: it reports none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NOT_OURS = re.compile(r"--?(batch|help|version|A.*)$")
 
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
-    """Start it from a script of ours; with SQL to run it asks nobody."""
+    """Start it from a script of ours; with SQL to run it is not interactive."""
     words = iter(argv[1:])
     operands = 0
     for word in words:
@@ -42,9 +42,9 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def is_simple(code: str) -> bool:
-    """Tell whether *code* may be typed as it is: one line that is surely a whole command.
+    """Say whether *code* may be typed as it is: one line that is certainly a whole command.
 
-    A continuation prompt has the marks of a prompt, so it had better not appear.
+    A continuation prompt has the marks of a prompt, so it should not appear.
     """
     return (
         0 < len(code) < _LONGEST

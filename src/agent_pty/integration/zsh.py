@@ -1,6 +1,6 @@
-"""zsh: a .zshenv of ours that gives back the user's ZDOTDIR and sets marks at the first prompt.
+"""zsh: a .zshenv of ours that restores the user's ZDOTDIR and sets marks at the first prompt.
 
-Where /etc/zshenv itself sets ZDOTDIR ours is not read, and there are no marks.
+If /etc/zshenv itself sets ZDOTDIR, our file is not read and there are no marks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NOT_OURS = frozenset(
 
 def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected | None:
     """Point ZDOTDIR at our directory; `-f` keeps its meaning inside it."""
-    # Called `sh` or `ksh` it behaves as those do, and reads other files.
+    # If it is called `sh` or `ksh` it behaves as those do, and reads other files.
     if not os.path.basename(argv[0]).startswith("zsh"):
         return None
     words = list(_joined(argv[1:]))
@@ -32,7 +32,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     added = {"AGENT_PTY_NONCE": nonce, "ZDOTDIR": f"{SCRIPTS}/zsh"}
     if len(kept) < len(words):
         added["AGENT_PTY_START"] = "norcs"
-        # What other letters stood with the f is still meant.
+        # Other letters in the same word as the f stay in effect.
         kept += [f"-{rest}" for word in words if (rest := _beside_f(word))]
     if (users := {**os.environ, **env}.get("ZDOTDIR")) is not None:
         added["AGENT_PTY_ZDOTDIR"] = users
@@ -40,7 +40,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
 
 
 def _joined(words: Sequence[str]) -> Iterator[str]:
-    """Write `-o name` as `--name`, which is the same to zsh."""
+    """Write `-o name` as `--name`, which means the same to zsh."""
     before = None
     for word in words:
         if before == "-o":

@@ -1,5 +1,5 @@
-"""The keeper holds: it forks programs and hosts, keeps every PTY master, reaps exit codes.
+"""The keeper: it forks programs and hosts, holds every PTY master and reaps exit codes.
 
-Standard library only, single-threaded, one select loop. It never reads a terminal
-byte, so there is nothing in it to crash on.
+It uses only the standard library, one thread and one select loop. It never reads a byte from a
+terminal, so no output of a program can crash it.
 """

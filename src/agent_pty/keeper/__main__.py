@@ -1,6 +1,6 @@
 """`python -m agent_pty.keeper '{"home": ..., "socket": ..., "log_dir": ..., "daemon": true}'`.
 
-Starts the keeper of a home in the background, and the first daemon with it if asked.
+Starts the keeper of a home in the background and, if `daemon` is true, the first daemon.
 Ends at once, without a message, if the home has a keeper already.
 """
 
@@ -22,7 +22,7 @@ from agent_pty.keeper.upgrade import resumed
 
 
 def main() -> None:
-    """Become the keeper, or leave if there is one; after an upgrade, continue as the keeper."""
+    """Become the keeper, or end if there is one; after an upgrade, continue as the keeper."""
     arguments = json.loads(sys.argv[1])
     resume, ready = arguments.pop("resume", None), arguments.pop("ready", None)
     with_daemon = arguments.pop("daemon", False)
@@ -39,7 +39,7 @@ def main() -> None:
 def _started(layout: Layout, ready: int, *, with_daemon: bool) -> Keeper | None:
     """Go into the background and take the lock; None if another keeper has it."""
     os.set_inheritable(ready, False)
-    # A lock or pipe of whoever started us would stay open as long as we and our programs live.
+    # A lock or pipe of our caller would stay open as long as the keeper and its programs run.
     os.closerange(3, ready)
     os.closerange(ready + 1, os.sysconf("SC_OPEN_MAX"))
     if os.fork():
@@ -55,7 +55,7 @@ def _started(layout: Layout, ready: int, *, with_daemon: bool) -> Keeper | None:
     _prepare()
     if with_daemon:
         arguments = {"layout": layout.to_wire(), "ready": ready}
-        warm.fork("daemon", arguments, bury=[listener], keep=[ready])
+        warm.fork("daemon", arguments, keep_alive=[listener], keep_open=[ready])
     else:
         os.write(ready, b"1")
     os.close(ready)
@@ -67,12 +67,12 @@ def _prepare() -> None:
     name_process("keeper")
     _raise_file_limit()
     keep_buffers()
-    build.digest()  # of the sources as they are now, for everybody who is forked from here
+    build.digest()  # of the sources as they are now; every process forked from here has it
     warm.preload()
 
 
 def _raise_file_limit() -> None:
-    """One master per session: the usual soft limit of 1,024 is too small."""
+    """Allow one master per session: the usual soft limit of 1,024 is too small."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -1,4 +1,4 @@
-"""When a process was born: with it a pid names one process, without it any that comes later."""
+"""When a process started. A pid may be used again; together with this it names one process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _START_TIME = 19  # fields after the command name in /proc/<pid>/stat
 
 
 def birth(pid: int) -> float | None:
-    """Return the start time of *pid* in clock ticks, None if it is gone or not to be known."""
+    """Return the start time of *pid* in clock ticks, None if it is gone or cannot be known."""
     try:
         stat = pathlib.Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

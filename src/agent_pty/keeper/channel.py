@@ -1,7 +1,7 @@
 """Messages with file descriptors over a Unix stream socket.
 
 A message is a JSON object in a frame; the descriptors it carries travel as ancillary
-data of the frame's first byte. Non-blocking: whoever owns the event loop calls
+data of the frame's first byte. Nothing blocks: the owner of the event loop calls
 `receive` when the socket is readable and `flush` when it is writable.
 """
 
@@ -71,7 +71,7 @@ class Channel:
         return len(self._queue)
 
     def post(self, body: dict[str, Any], fds: Sequence[int] = ()) -> bool:
-        """Send *body* as far as the peer takes it; the caller keeps *fds*.
+        """Send as much of *body* as the peer takes; the caller keeps *fds*.
 
         False means that something is left: call `flush` when the socket is writable.
         """
@@ -91,7 +91,7 @@ class Channel:
                 return False
             except OSError as error:
                 raise ChannelClosed(str(error)) from error
-            # The descriptors went with the first byte and must not go twice.
+            # The descriptors were sent with the first byte and must not be sent twice.
             first.close()
             if first.sent == len(first.data):
                 self._queue.popleft()
@@ -145,7 +145,7 @@ class Channel:
         return Message(body=body, fds=tuple(self._fds.popleft() for _ in range(count)))
 
     def close(self) -> None:
-        """Close the socket and every descriptor still on its way."""
+        """Close the socket and the descriptors that were not yet sent or not yet delivered."""
         for outgoing in self._queue:
             outgoing.close()
         self._queue.clear()

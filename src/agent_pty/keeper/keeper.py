@@ -1,7 +1,7 @@
 """The select loop: requests in, forks and descriptors out.
 
-Rule of this file: nothing blocks and nothing is decided. To which host a session belongs, what
-a dead host means and when a master is closed is decided by the daemon.
+Rule of this file: nothing blocks, and nothing is decided here. The daemon decides to which host a
+session belongs, what the end of a host means and when a master is closed.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from agent_pty.keeper.starts import Starting, Starts
 
 @dataclass(slots=True, kw_only=True)
 class Held:
-    """One session in custody. *ended* is its exit once it is known."""
+    """One session that the keeper holds. *ended* is its exit, once that is known."""
 
     master: int
     pid: int
@@ -65,7 +65,7 @@ class Held:
 class Keeper:
     """Holds the masters of all sessions and the exits of all programs.
 
-    *lock* is the descriptor of the home's lock, which must stay open as long as the keeper lives.
+    *lock* is the descriptor of the home's lock, which must stay open as long as the keeper runs.
     """
 
     def __init__(self, layout: Layout, listener: socket.socket, *, lock: int) -> None:
@@ -84,7 +84,7 @@ class Keeper:
 
     @classmethod
     def resume(cls, layout: Layout, state: dict[str, Any]) -> Keeper:
-        """Continue with what the build before us held."""
+        """Continue with what the previous build held."""
         listener = socket.socket(fileno=state["listener"])
         keeper = cls(layout, listener, lock=state["lock"])
         for instance, one in state["sessions"].items():
@@ -101,13 +101,13 @@ class Keeper:
         return keeper
 
     def run(self) -> None:
-        """Serve until told to stop."""
+        """Serve until a `Stop` request comes."""
         for sock in (self._wake_read, self._wake_write):
             sock.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(self._wake_write.fileno(), warn_on_full_buffer=False)
         self._selector.register(self._wake_read, selectors.EVENT_READ, self._reap)
-        self._reap(0)  # what ended during an upgrade
+        self._reap(0)  # children that ended during an upgrade
         while not self._stopped:
             for key, events in self._selector.select(self._starts.patience):
                 key.data(events)
@@ -188,11 +188,17 @@ class Keeper:
         if fork.role != "host":
             (ready,) = fds
             arguments["ready"] = ready
-            return Forked(pid=warm.fork(fork.role, arguments, bury=[self], keep=fds))
-        # Bound before the fork: whoever gets this reply can connect at once.
+            pid = warm.fork(fork.role, arguments, keep_alive=[self], keep_open=fds)
+            return Forked(pid=pid)
+        # Bound before the fork, so that the caller can connect as soon as it has the reply.
         with listen(self._layout.host_socket(fork.name)) as listener:
             arguments["listener"] = listener.fileno()
-            pid = warm.fork("host", arguments, bury=[self, listener], keep=[listener.fileno()])
+            pid = warm.fork(
+                "host",
+                arguments,
+                keep_alive=[self, listener],
+                keep_open=[listener.fileno()],
+            )
         self._hosts[fork.name] = pid
         return Forked(pid=pid)
 

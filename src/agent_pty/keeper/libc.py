@@ -14,22 +14,22 @@ _MOST_SPARE = 2 * 1024 * 1024
 
 
 def adopt_orphans() -> None:
-    """Become the parent of whatever the programs leave behind."""
+    """Become the parent of descendants whose own parent has ended."""
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
 def name_process(role: str) -> None:
-    """Say in `ps -o comm` and `top` what this process is; the kernel keeps 15 characters."""
+    """Set the name that `ps -o comm` and `top` show; the kernel keeps 15 characters."""
     _prctl(_PR_SET_NAME, ctypes.c_char_p(f"agent-pty-{role}".encode()))
 
 
 def keep_buffers() -> None:
     """Use the memory of a buffer again instead of asking the kernel for new pages each time.
 
-    asyncio receives into a fresh buffer of 256 KiB, which is above what malloc keeps.
+    asyncio receives into a new buffer of 256 KiB, which is more than malloc keeps.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
-    if mallopt is not None:  # musl has none
+    if mallopt is not None:  # musl has no mallopt
         mallopt(_M_MMAP_THRESHOLD, _LARGEST_BUFFER)
         mallopt(_M_TRIM_THRESHOLD, _MOST_SPARE)
 

@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 
 class KeeperError(Exception):
-    """The keeper could not do it; *why* has the stage, the reason and the errno."""
+    """The keeper could not do what was asked; *why* has the stage, the reason and the errno."""
 
     def __init__(self, why: dict[str, Any]) -> None:
         super().__init__(str(why.get("reason")))
@@ -25,7 +25,7 @@ class KeeperError(Exception):
 
 
 class KeeperLink:
-    """Ask the keeper, and get its events.
+    """Sends requests to the keeper and receives its events.
 
     *on_event* owns the descriptors it is given; *on_lost* is called once, when the keeper is
     gone, after every open request has failed.
@@ -44,7 +44,7 @@ class KeeperLink:
         self._channel: Channel | None = None
 
     async def connect(self, path: str, *, role: str, name: str = "") -> Holdings:
-        """Introduce ourselves and return what the keeper holds."""
+        """Connect as *role* and return what the keeper holds."""
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.setblocking(False)
         loop = asyncio.get_running_loop()
@@ -59,7 +59,7 @@ class KeeperLink:
 
     @property
     def connected(self) -> bool:
-        """Whether the keeper was there when last heard of."""
+        """Whether the connection is open, as far as is known."""
         return self._channel is not None
 
     async def ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
@@ -116,7 +116,7 @@ class KeeperLink:
         if kind is not None:
             self._on_event(kind.from_wire(message.body), message.fds)
             return
-        for fd in message.fds:  # of a later build
+        for fd in message.fds:  # an event of a later build
             os.close(fd)
 
     def _lost(self) -> None:
@@ -126,7 +126,7 @@ class KeeperLink:
         self._on_lost()
 
     def close(self) -> None:
-        """Leave without a word; open requests fail."""
+        """Close the connection; open requests fail."""
         channel, self._channel = self._channel, None
         if channel is None:
             return

@@ -14,7 +14,7 @@ _CREDENTIALS = struct.Struct("3i")
 
 
 def listen(path: str) -> socket.socket:
-    """Listen at *path*, whose lock the caller holds: what is there belongs to nobody alive."""
+    """Listen at *path*; the caller must hold its lock, so a socket found there is stale."""
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -34,8 +34,8 @@ def listen(path: str) -> socket.socket:
 
 
 def is_ours(sock: socket.socket) -> bool:
-    """Whether the other end has our uid: the mode says the same, this is the second lock."""
-    if not hasattr(socket, "SO_PEERCRED"):  # macOS: the mode has to do
+    """Whether the other end has our uid: a second check, the socket's mode ensures the same."""
+    if not hasattr(socket, "SO_PEERCRED"):  # macOS: the mode must suffice
         return True
     raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     _, uid, _ = _CREDENTIALS.unpack(raw)

@@ -1,8 +1,8 @@
-"""What daemon, hosts and clients say to the keeper and it to them: a stated set of messages.
+"""The messages between the keeper and the daemon, hosts and clients: a closed set.
 
 Each is a frozen dataclass. On the wire a request is a JSON object whose `do` names it, an event
 one whose `event` names it. Unknown fields are ignored and missing ones take their default, so
-that messages of the previous build can be read. That build says `session` for `instance`: both
+that messages of the previous build can be read. That build uses `session` for `instance`: both
 are sent, and both are understood.
 """
 
@@ -23,7 +23,7 @@ class Wire:
     """Base of everything that crosses the keeper's socket."""
 
     def to_wire(self) -> dict[str, Any]:
-        """Return the fields as JSON has them."""
+        """Return the fields as they are sent in JSON."""
         body = dataclasses.asdict(self)
         return {**body, "session": body["instance"]} if "instance" in body else body
 
@@ -46,7 +46,7 @@ def _value(metadata: Mapping[Any, Any], value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Exit(Wire):
-    """How a program ended; both None: nobody saw it."""
+    """How a program ended; both are None if that is not known."""
 
     code: int | None = None
     signal: int | None = None
@@ -54,7 +54,7 @@ class Exit(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class HeldSession(Wire):
-    """A session in the keeper's custody."""
+    """A session that the keeper holds."""
 
     pid: int
     birth: float | None
@@ -64,7 +64,7 @@ class HeldSession(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Holdings(Wire):
-    """The answer to `Hello`: what the keeper is and holds. *build* is empty for an old one."""
+    """The answer to `Hello`: the keeper and what it holds. *build* is empty from an old keeper."""
 
     pid: int
     version: str = ""
@@ -193,7 +193,7 @@ REQUESTS: dict[str, type[KeeperRequest[Any]]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class KeeperEvent(Wire):
-    """Base of what the keeper says unasked; *event* is its name on the wire."""
+    """Base of what the keeper sends without a request; *event* is its name on the wire."""
 
     event: ClassVar[str]
 

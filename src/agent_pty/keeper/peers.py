@@ -21,7 +21,7 @@ _MOST_UNSENT = 10_000
 
 @dataclass(slots=True)
 class Peer:
-    """A connection and who is at its other end."""
+    """A connection, with the role and name of the process at its other end."""
 
     channel: Channel
     role: str = ""
@@ -29,12 +29,12 @@ class Peer:
     waiting: bool = field(default=False)
 
     def introduce(self, role: str, name: str) -> None:
-        """It says who it is."""
+        """Note who it is, as its `Hello` says."""
         self.role, self.name = role, name
 
 
 class Peers:
-    """Everybody who is connected; *handle* gets their messages and closes the descriptors."""
+    """All connections; *handle* gets their messages and must close the descriptors."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Peers:
 
     @property
     def listener(self) -> socket.socket:
-        """The socket that everybody connects to."""
+        """The socket that peers connect to."""
         return self._listener
 
     def host(self, name: str | None) -> Peer | None:
@@ -81,8 +81,8 @@ class Peers:
         try:
             sock, _ = self._listener.accept()
         except OSError as error:
-            # Without a free descriptor the listener stays readable: refuse the client with the
-            # one kept for this, instead of spinning.
+            # Without a free descriptor the listener stays readable and the loop would spin.
+            # The spare descriptor is there to accept the client and refuse it.
             if error.errno in {errno.EMFILE, errno.ENFILE}:
                 self._refuse()
             return

@@ -1,4 +1,4 @@
-"""Start a program on a new PTY, with nothing of ours in it but the terminal."""
+"""Start a program on a new PTY, without the keeper's descriptors, signal settings and limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FOREIGN = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOWID", "TERM_PR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to start and where; *env* comes on top of the keeper's own environment."""
+    """What to start and where; *env* is added to the keeper's own environment."""
 
     argv: Sequence[str]
     cwd: str
@@ -32,10 +32,10 @@ class Program:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """A forked program. *report* says nothing and ends once the program runs.
+    """A forked program. *report* ends without data once the program runs.
 
-    Before that it carries one JSON object, the reason why it does not. The caller
-    owns both descriptors.
+    If the program cannot be started, *report* has one JSON object, the reason, before its end.
+    The caller owns both descriptors.
     """
 
     pid: int
@@ -88,7 +88,7 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program: the keeper's, made fit for our terminal."""
+    """Return the environment of a program: the keeper's, adapted to our terminal, and *extra*."""
     base = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
     return {**base, "TERM": "xterm-256color", "COLORTERM": "truecolor", **extra}
 

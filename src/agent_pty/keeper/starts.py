@@ -1,4 +1,4 @@
-"""Programs between their fork and their exec: reported when they run, or why they do not."""
+"""Programs between fork and exec: each is reported when it runs, or with the reason it failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from agent_pty.keeper.message import Exit, Spawn
 from agent_pty.keeper.program import Program, Started, start
 
-# A program that has not reached its exec by then hangs in chdir or on its file.
+# A program that has not reached its exec after this time hangs in chdir or on its file.
 _SECONDS = 5.0
 
 
@@ -42,7 +42,7 @@ class Starts:
 
     @property
     def patience(self) -> float | None:
-        """How long the loop may sleep."""
+        """How many seconds the loop may sleep; None if no program is being started."""
         deadlines = [starting.deadline for starting in self._starting.values()]
         return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
 
@@ -53,7 +53,7 @@ class Starts:
         runs: Callable[[Starting], None],
         fails: Callable[[dict[str, Any]], None],
     ) -> None:
-        """Fork a program; one of *runs* and *fails* is called when its fate is known."""
+        """Fork a program; *runs* is called once it runs, *fails* if it could not be started."""
         program = Program(
             argv=spawn.argv, cwd=spawn.cwd, env=spawn.env, rows=spawn.rows, cols=spawn.cols
         )
@@ -71,13 +71,13 @@ class Starts:
         )
 
     def ended(self, pid: int, ended: Exit) -> None:
-        """A child ended: a short program can be reaped before the loop has seen its exec."""
+        """Note that a child ended: a short program can be reaped before the loop sees its exec."""
         for starting in self._starting.values():
             if starting.started.pid == pid:
                 starting.ended = ended
 
     def _settle(self, starting: Starting) -> None:
-        """The program has reached its exec, or says why it could not."""
+        """Read the report: the program has reached its exec, or the reason why it could not."""
         report = os.read(starting.started.report, 1 << 16)
         self._forget(starting)
         if report:

@@ -1,8 +1,8 @@
 """Upgrade the keeper in place: the same process runs another build, with the same descriptors.
 
-The pid stays, so the programs remain its children: their exit codes are still known, and what
-they leave behind is still adopted. Connections are not taken along; hosts and daemons connect
-again.
+The pid stays the same, so the programs remain children of the keeper: it still gets their exit
+codes and still adopts processes that outlive them. Connections are not kept; hosts and daemons
+connect again.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from agent_pty.keeper.program import FILES
 def become(
     command: Sequence[str], layout: Layout, state: dict[str, Any], fds: Sequence[int]
 ) -> NoReturn:
-    """Replace this process by *command*, which gets *state* and keeps *fds*; raise if it cannot."""
+    """Replace this process by *command*, which gets *state* and keeps *fds*; raise on failure."""
     saved = _saved({**state, "fds": list(fds)})
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
     for fd in (*fds, saved):
         os.set_inheritable(fd, True)
     try:
-        # What programs get is the limit that the keeper is started with.
+        # Programs get the limit that the keeper is started with.
         resource.setrlimit(resource.RLIMIT_NOFILE, FILES)
         words = json.dumps({**layout.to_wire(), "resume": saved})
         os.execv(command[0], [*command, "-m", "agent_pty.keeper", words])
-    finally:  # only if that failed
+    finally:  # reached only if exec failed
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         os.close(saved)
         for fd in fds:
@@ -39,7 +39,7 @@ def become(
 
 
 def _saved(state: dict[str, Any]) -> int:
-    """Write the state to a file without a name: an argument has at most 128 KiB."""
+    """Write the state to a file without a name: an argument can have at most 128 KiB."""
     with tempfile.TemporaryFile() as file:
         file.write(json.dumps(state).encode())
         file.flush()
@@ -48,7 +48,7 @@ def _saved(state: dict[str, Any]) -> int:
 
 
 def resumed(fd: int) -> dict[str, Any]:
-    """Return the state that the build before us saved."""
+    """Return the state that the previous build saved."""
     with open(fd, "rb") as file:
         state: dict[str, Any] = json.load(file)
     for inherited in state["fds"]:

@@ -1,7 +1,7 @@
 """Fork hosts and daemons from the preloaded keeper: 10 ms instead of 300.
 
-The roles are known by name only: they stand above the keeper, which imports them as
-ballast and never calls them except in a child.
+The roles are known by name only, because they belong to layers above the keeper. It imports them so
+that its children share the memory, and calls them only in a child.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from agent_pty.keeper.libc import name_process
 
 ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
 _CRASHED = 70
-# A child must not run the destructors of the keeper's sockets: their descriptors are closed
-# and the numbers may belong to somebody else by then.
-_grave: list[object] = []
+# A child must not run the destructors of the keeper's sockets: their descriptors are closed, and
+# the numbers may belong to other files by then. A reference from here keeps the objects alive.
+_kept_alive: list[object] = []
 
 
 def preload() -> None:
-    """Import every role and let the children share the pages."""
+    """Import every role, so that the children share the memory pages."""
     for module in ROLES.values():
         importlib.import_module(module)
     gc.collect()
@@ -33,17 +33,20 @@ def preload() -> None:
 
 
 def fork(
-    role: str, arguments: dict[str, Any], *, bury: Sequence[object], keep: Sequence[int]
+    role: str, arguments: dict[str, Any], *, keep_alive: Sequence[object], keep_open: Sequence[int]
 ) -> int:
-    """Fork a *role* that inherits nothing but memory, the log and the descriptors *keep*."""
+    """Fork a *role* that inherits only memory, the log and the descriptors *keep_open*.
+
+    *keep_alive* are objects whose destructors must not run in the child.
+    """
     main: Callable[[dict[str, Any]], None] = sys.modules[ROLES[role]].main
     pid = os.fork()
     if pid:
         return pid
     status = _CRASHED
     try:
-        _grave.extend(bury)
-        _forget(keep)
+        _kept_alive.extend(keep_alive)
+        _forget(keep_open)
         name_process(role)
         main(arguments)
         status = 0
@@ -56,12 +59,12 @@ def fork(
         os._exit(status)
 
 
-def _forget(keep: Sequence[int]) -> None:
+def _forget(keep_open: Sequence[int]) -> None:
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.setsid()
     start = 3
-    for fd in [*sorted(keep), os.sysconf("SC_OPEN_MAX")]:
+    for fd in [*sorted(keep_open), os.sysconf("SC_OPEN_MAX")]:
         os.closerange(start, fd)
         start = fd + 1

@@ -1,4 +1,4 @@
-"""`attach`: a person at the terminal."""
+"""`attach`: show a session live to a person, who may type into it."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Attach(Request, frozen=True, kw_only=True):
     """Show a session live in this terminal and, unless read-only, type into it."""
 
     id: Annotated[str, Meta(description="session to attach to")]
-    read_only: Annotated[bool, Meta(description="watch only")] = False
-    history_bytes: Annotated[int, Meta(ge=0, description="how much of the past to show")] = 12_000
-    title: Annotated[bool, Meta(description="let the program set this terminal's title")] = False
-    clipboard: Annotated[bool, Meta(description="let the program write this clipboard")] = False
-    raw: Annotated[bool, Meta(description="every byte as it is, queries too: not safe")] = False
+    read_only: Annotated[bool, Meta(description="watch only, without typing")] = False
+    history_bytes: Annotated[int, Meta(ge=0, description="bytes of past output to show")] = 12_000
+    title: Annotated[bool, Meta(description="let the program set your terminal's title")] = False
+    clipboard: Annotated[bool, Meta(description="let the program write your clipboard")] = False
+    raw: Annotated[bool, Meta(description="pass every byte on, queries too: not safe")] = False
 
 
 async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
@@ -46,13 +46,13 @@ OP = Op(
         Command(
             parts=(
                 NAME,
-                part("timeout", "--timeout", metavar="DUR", help="leave after 500ms, 30s, 5m"),
+                part("timeout", "--timeout", metavar="DUR", help="detach after 500ms, 30s, 5m"),
                 part(
                     "detach_key",
                     "--detach-key",
                     default="ctrl-]",
                     metavar="KEY",
-                    help="the key that leaves (default: ctrl-])",
+                    help="key that detaches (default: ctrl-])",
                 ),
             ),
             local=True,

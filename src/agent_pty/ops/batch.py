@@ -1,4 +1,4 @@
-"""`batch`: many steps in one call, for agents who pay for every turn."""
+"""`batch`: many steps in one call, for agents that pay for every call."""
 
 from __future__ import annotations
 
@@ -18,13 +18,15 @@ _EXAMPLE = '[{"op": "send", "text": "make"}, ...]'
 
 
 class Batch(Mutation, frozen=True, kw_only=True):
-    """Run several ops on one session, one after the other, up to the first that fails."""
+    """Run several ops on one session, one after the other, until one fails."""
 
-    id: Annotated[str, Meta(description="session all steps are for")]
+    id: Annotated[str, Meta(description="session for all steps")]
     steps: Annotated[
         list[dict[str, Any]],
         Meta(
-            min_length=1, max_length=_MOST_STEPS, description='{"op": "send", "text": "make"}, ...'
+            min_length=1,
+            max_length=_MOST_STEPS,
+            description='requests without `id`: {"op": "send", "text": "make"}, ...',
         ),
     ]
 
@@ -36,7 +38,7 @@ class Done(Struct, frozen=True, kw_only=True):
 
 
 async def batch(session: Session, request: Batch) -> Done:
-    """Send every step down the same road as if it had come alone."""
+    """Handle every step as a request of its own."""
     results: list[Any] = []
     for number, step in enumerate(request.steps):
         if step.get("op") == "batch":

@@ -1,4 +1,4 @@
-"""Cells: `run`, `fire`, `poll`, `peek` and what belongs to them."""
+"""Cells: `run`, `fire`, `poll` and `peek`, and the ops that go with them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,22 @@ from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_LINES = 100_000
-# How long a program may take to get to its prompt before code is typed into it.
+# How long a program may take to reach its prompt before code is typed into it.
 _PATIENCE = 20.0
 
-Id = Annotated[str, Meta(description="session")]
-Code = Annotated[str, Meta(description="what to run; several lines are one unit")]
+Id = Annotated[str, Meta(description="name of the session")]
+Code = Annotated[str, Meta(description="code to run; several lines run as one unit")]
 Limit = Annotated[
-    int, Meta(ge=-_WEEK_MS, le=_WEEK_MS, description="milliseconds; 0: no limit; it runs on")
+    int,
+    Meta(
+        ge=-_WEEK_MS,
+        le=_WEEK_MS,
+        description="limit in milliseconds, after which the code still runs; 0: no limit",
+    ),
 ]
-CellId = Annotated[str | None, Meta(description="cell; the one that runs, or ended last")]
+CellId = Annotated[
+    str | None, Meta(description="id of the cell; default: the one that runs or ended last")
+]
 Spill = Annotated[bool, Meta(description="put an output above 64 KiB into a file")]
 
 
@@ -46,7 +53,7 @@ class Fire(Mutation, frozen=True, kw_only=True):
 
 
 class Poll(Mutation, frozen=True, kw_only=True):
-    """Collect the result of a cell, or learn that it still runs."""
+    """Collect the result of a cell, or report that it still runs."""
 
     id: Id
     cell: CellId = None
@@ -54,7 +61,7 @@ class Poll(Mutation, frozen=True, kw_only=True):
 
 
 class Peek(Request, frozen=True, kw_only=True):
-    """Look at a cell and what it wrote so far; nothing is collected."""
+    """Show a cell and its output so far, without collecting its result."""
 
     id: Id
     cell: CellId = None
@@ -62,12 +69,12 @@ class Peek(Request, frozen=True, kw_only=True):
 
 
 class Output(Request, frozen=True, kw_only=True):
-    """Read a cell's output by pages; that of the last cell even after it was collected."""
+    """Read a cell's output in pages; that of the last cell even after it was collected."""
 
     id: Id
-    cell: Annotated[str, Meta(description="cell")]
-    since: Annotated[int, Meta(ge=0, description="byte to begin with")] = 0
-    max_bytes: Annotated[int, Meta(ge=4, le=LARGEST_PAGE, description="size of the page")] = (
+    cell: Annotated[str, Meta(description="id of the cell")]
+    since: Annotated[int, Meta(ge=0, description="byte to start at")] = 0
+    max_bytes: Annotated[int, Meta(ge=4, le=LARGEST_PAGE, description="bytes per page")] = (
         LARGEST_PAGE
     )
 
@@ -76,29 +83,29 @@ class Ready(Request, frozen=True, kw_only=True):
     """Wait until the shell or REPL of a session is at its prompt."""
 
     id: Id
-    timeout_ms: Annotated[int, Meta(ge=0, le=_WEEK_MS, description="milliseconds")] = 20_000
+    timeout_ms: Annotated[int, Meta(ge=0, le=_WEEK_MS, description="milliseconds to wait")] = 20_000
 
 
 class Fact(Request, frozen=True, kw_only=True):
-    """Tell the last that is known of a cell, even after it was collected."""
+    """Return the last known status of a cell, even after its result was collected."""
 
     id: Id
-    cell: Annotated[str, Meta(description="cell")]
+    cell: Annotated[str, Meta(description="id of the cell")]
 
 
 class Notify(Mutation, frozen=True, kw_only=True):
-    """Leave a note in a session's history, for who watches it."""
+    """Add a note to a session's history, for people who watch it."""
 
     id: Id
-    message: Annotated[str, Meta(description="what to say")]
-    who: Annotated[str, Meta(description="who says it")] = "?"
+    message: Annotated[str, Meta(description="text of the note")]
+    who: Annotated[str, Meta(description="author of the note")] = "?"
 
 
 class History(Request, frozen=True, kw_only=True):
-    """Read the last lines of a session, with what happened to its cells between them."""
+    """Read the last lines of a session, with the events of its cells between them."""
 
     id: Id
-    lines: Annotated[int, Meta(ge=0, le=_MOST_LINES, description="how many")] = 25
+    lines: Annotated[int, Meta(ge=0, le=_MOST_LINES, description="how many lines")] = 25
 
 
 class Done(Struct, frozen=True, kw_only=True):
@@ -118,7 +125,7 @@ def _limit(milliseconds: int) -> float | None:
 
 
 def _patience(limit: float | None) -> float:
-    """Return how long the program may take to get to its prompt: no longer than the code."""
+    """Return how long the program may take to reach its prompt: no longer than the code."""
     return _PATIENCE if limit is None else min(_PATIENCE, max(0.0, limit))
 
 
@@ -129,7 +136,7 @@ def _checked(code: str) -> str:
 
 
 async def run(session: Session, request: Run) -> CellReport:
-    """Run to the end, or to what keeps it from one."""
+    """Run the code until it ends, waits for a person or exceeds its limit."""
     limit = _limit(request.timeout_ms)
     return await session.cells.run(
         _checked(request.code), limit=limit, patience=_patience(limit), spill=request.spill
@@ -137,46 +144,46 @@ async def run(session: Session, request: Run) -> CellReport:
 
 
 async def fire(session: Session, request: Fire) -> CellReport:
-    """Start and return."""
+    """Start the code and return."""
     limit = _limit(request.timeout_ms)
     patience = _patience(limit)
     return await session.cells.fire(_checked(request.code), limit=limit, patience=patience)
 
 
 async def poll(session: Session, request: Poll) -> CellReport:
-    """Collect."""
+    """Collect the result of a cell."""
     return await session.cells.poll(request.cell, spill=request.spill)
 
 
 async def peek(session: Session, request: Peek) -> CellReport:
-    """Look."""
+    """Return a cell without collecting its result."""
     return await session.cells.peek(request.cell, spill=request.spill)
 
 
 async def output(session: Session, request: Output) -> OutputPage:
-    """Read a page."""
+    """Return one page of a cell's output."""
     return session.cells.page(request.cell, since=request.since, limit=request.max_bytes)
 
 
 async def ready(session: Session, request: Ready) -> Done:
-    """Wait."""
+    """Wait until the program is at its prompt."""
     await session.cells.ready(request.timeout_ms / 1000)
     return Done(id=request.id)
 
 
 async def fact(session: Session, request: Fact) -> CellFact:
-    """Remember."""
+    """Return what is remembered of a cell."""
     return session.cells.fact(request.cell)
 
 
 async def notify(session: Session, request: Notify) -> Done:
-    """Leave a note."""
+    """Add a note to the history."""
     session.cells.note(request.message, request.who)
     return Done(id=request.id)
 
 
 async def history(session: Session, request: History) -> Past:
-    """Look back."""
+    """Return the last lines with the events between them."""
     return Past(entries=session.cells.history(request.lines))
 
 
@@ -184,8 +191,8 @@ def _limited(default: str) -> Part:
     return duration("timeout_ms", default=default, note=", 0: no limit")
 
 
-_CODE = text_or_stdin("code", help="what to run; - reads standard input")
-_CELL = part("cell", into="cell", nargs="?", help="default: the one that runs, or ended last")
+_CODE = text_or_stdin("code", help="code to run; - reads standard input")
+_CELL = part("cell", into="cell", nargs="?", help="default: the cell that runs or ended last")
 _SPILL = frozenset({"spill"})
 
 RUN = Op(

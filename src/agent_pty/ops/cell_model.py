@@ -1,4 +1,4 @@
-"""Cells as ops answer them: one command, its output and how it ended."""
+"""Cells as ops return them: one command, its output and how it ended."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Status(enum.StrEnum):
 
 
 class CellReport(Struct, frozen=True, kw_only=True):
-    """One cell as it stands.
+    """One cell as it is now.
 
-    *output* is whole up to 64 KiB; beyond that it is the beginning and the end with a line
-    between that says so, *truncated* is true and *path* names a file that has all of it.
+    *output* is complete up to 64 KiB. A longer one is the beginning and the end, with a line
+    between them that says so; *truncated* is true and *path* names a file that has all of it.
     """
 
     cell_id: str
@@ -33,10 +33,10 @@ class CellReport(Struct, frozen=True, kw_only=True):
     exit_code: int | None
     # Why an `error` is one: interrupted, exited, incomplete input.
     error: str | None
-    # What a `waiting` cell waits for, and how to go on.
+    # What a `waiting` cell waits for, and how to continue.
     waiting_for: Literal["input", "secret"] | None = field(name="for")
     hint: str | None
-    # Which step of the completion ladder told the end; None while it has not ended.
+    # Which step of the completion ladder found the end; None while it has not ended.
     frame: CompletedBy | None
     cwd: str | None
     duration_ms: int
@@ -57,7 +57,7 @@ class CellFact(Struct, frozen=True, kw_only=True):
 
 
 class OutputPage(Struct, frozen=True, kw_only=True):
-    """Part of a cell's output; *more*: ask again with `since` = *next*."""
+    """Part of a cell's output; if *more*, ask again with `since` = *next*."""
 
     text: str
     next: int

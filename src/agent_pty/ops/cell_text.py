@@ -1,4 +1,4 @@
-"""What `run`, `poll` and `peek` print of a cell for people, and the exit status."""
+"""What `run`, `poll` and `peek` print about a cell for people, and their exit status."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WAITS = 8
 
 
 async def print_result(call: Call, cell: dict[str, Any]) -> int:
-    """Print a cell; return its own exit status, or what kept it from one."""
+    """Print a cell; return its own exit status, or one that says why it has none."""
     await print_so_far(call, cell)
     status = cell["status"]
     if status == "error":
@@ -21,7 +21,7 @@ async def print_result(call: Call, cell: dict[str, Any]) -> int:
 
 
 async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
-    """Print a cell as it is; that is no failure."""
+    """Print a cell as it is now; whatever its status, that is success."""
     text = cell["output"] + "\n" if cell["output"] else ""
     rest = cell["path"] or f"agent-pty read {call.options.name}"
     text = fitted_text(call, text, rest=rest)
@@ -34,7 +34,7 @@ async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
 
 
 def _remark(cell: dict[str, Any]) -> str | None:
-    """Say what the output alone does not."""
+    """Return what the output alone does not show."""
     which = f"cell {cell['cell_id']}"
     match cell["status"]:
         case "error":

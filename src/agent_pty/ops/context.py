@@ -1,4 +1,4 @@
-"""What handlers may rely on. Hosts and the daemon have these methods; nobody inherits."""
+"""What handlers may rely on. Hosts and the daemon have these methods; they do not inherit them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Input(Protocol):
         """Type text as a person would."""
 
     async def paste(self, text: str, *, enter: bool) -> tuple[int, bool]:
-        """Paste text; also say whether it was bracketed."""
+        """Paste text; also return whether it was bracketed."""
 
     async def keys(self, chords: Sequence[Chord], *, pause: float) -> int:
         """Press keys, with *pause* seconds between two."""
@@ -61,10 +61,10 @@ class Cells(Protocol):
         """Run code until it ends, waits for a person or has taken longer than *limit*."""
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
-        """Start code."""
+        """Start code and return."""
 
     async def poll(self, cell_id: str | None, *, spill: bool) -> CellReport:
-        """Collect a result."""
+        """Collect the result of a cell, if it has one."""
 
     async def peek(self, cell_id: str | None, *, spill: bool) -> CellReport:
         """Return a cell as it is now, and collect nothing."""
@@ -73,13 +73,13 @@ class Cells(Protocol):
         """Return part of a cell's output."""
 
     def fact(self, cell_id: str) -> CellFact:
-        """Return the last that is known of a cell."""
+        """Return what is remembered of a cell."""
 
     async def interrupt(self) -> CellReport | None:
         """Stop the running cell, or press Ctrl-C if there is none."""
 
     def note(self, message: str, who: str) -> None:
-        """Leave a note."""
+        """Add a note to the history."""
 
     def history(self, lines: int) -> list[Entry]:
         """Return the last lines with the events between them."""
@@ -95,7 +95,7 @@ class ScreenReader(Protocol):
         """Return the rows that differ from the screen whose hash was *since*."""
 
     def find(self, text: str) -> Sequence[Place]:
-        """Return where *text* stands."""
+        """Return the places of *text* on the screen."""
 
     async def render(self, form: Form, *, scrollback: int) -> str:
         """Return the screen in another form; a picture as base64."""
@@ -116,7 +116,7 @@ class Waits(Protocol):
     async def wait(
         self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
     ) -> Observation:
-        """Return once a condition is true; raise what happened instead."""
+        """Return once a condition is true; raise if something else ends the wait."""
 
 
 class Viewers(Protocol):
@@ -195,10 +195,10 @@ class Registry(Protocol):
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Give a session another name."""
 
-    def watch(
+    async def watch(
         self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
     ) -> AsyncIterator[bytes]:
-        """Yield the events of one session, or of all; of one also those after a number."""
+        """Return the events of one session or of all; of one also the kept ones after *since*."""
 
     def command_line(self, asked: Any) -> Any:
         """Carry out a command line (`ops.words.Words`); the daemon knows how to stream it."""
@@ -207,4 +207,4 @@ class Registry(Protocol):
         """Let the session's host answer a request."""
 
     def shut_down(self, *, keep: bool) -> None:
-        """Begin to stop, once the answer to this request is out."""
+        """Begin to stop, once the answer to this request was sent."""

@@ -1,4 +1,4 @@
-"""`exec`: one program in a terminal of its own, waited for."""
+"""`exec`: run one program in a terminal of its own and wait for it."""
 
 from __future__ import annotations
 
@@ -21,26 +21,28 @@ _INLINE = 64 * 1024
 
 
 class Exec(Mutation, frozen=True, kw_only=True):
-    """Run one program, no shell, in a terminal of its own; past the limit it goes on as a session.
+    """Run one program, without a shell, in a terminal of its own and wait until it ends.
 
-    A program that ended in time leaves no session behind.
+    After the time limit it continues as a session. A program that ends in time leaves no session.
     """
 
     argv: Annotated[list[str], Meta(min_length=1, description="program and arguments")]
     repo: Annotated[str, Meta(description="directory to start in")]
-    timeout_ms: Annotated[int, Meta(ge=0, le=_WEEK_MS, description="0: no limit")] = 30_000
-    id: Annotated[str | None, Meta(description="name; generated if not given")] = None
+    timeout_ms: Annotated[
+        int, Meta(ge=0, le=_WEEK_MS, description="milliseconds to wait; 0: no limit")
+    ] = 30_000
+    id: Annotated[str | None, Meta(description="session name; generated if not given")] = None
     rows: Rows = 24
     cols: Cols = 80
-    env: Annotated[dict[str, str], Meta(description="added to the environment")] = field(
+    env: Annotated[dict[str, str], Meta(description="variables to add to the environment")] = field(
         default_factory=dict
     )
 
 
 class Executed(Struct, frozen=True, kw_only=True):
-    """What it wrote and how it ended.
+    """What the program wrote and how it ended.
 
-    *session* is where it goes on if it is still *running*, or where the rest of a *truncated*
+    *session* is where it continues if it is still *running*, or where the rest of a *truncated*
     output can be read.
     """
 
@@ -53,7 +55,7 @@ class Executed(Struct, frozen=True, kw_only=True):
 
 
 async def execute(registry: Registry, request: Exec) -> Executed:
-    """Start, wait for the exit, read everything, forget."""
+    """Start the program, wait for its exit, read its output and remove the session."""
     if not request.argv[0]:
         raise BadRequest("argv must name a program", field="argv")
     name = await _started(registry, request)
@@ -63,14 +65,14 @@ async def execute(registry: Registry, request: Exec) -> Executed:
         ended = True
     except WaitTimeout:
         ended = False
-    except asyncio.CancelledError:  # nobody waits for it any more
+    except asyncio.CancelledError:  # the caller disconnected
         await registry.kill(name)
         raise
-    return await _told(registry, name, ended=ended)
+    return await _result(registry, name, ended=ended)
 
 
 async def _started(registry: Registry, request: Exec) -> str:
-    """Start the program; who leaves in the middle of that leaves nothing behind."""
+    """Start the program; if the caller disconnects meanwhile, end the program."""
     creating = asyncio.get_running_loop().create_task(_create(registry, request))
     try:
         return await asyncio.shield(creating)
@@ -93,7 +95,7 @@ async def _create(registry: Registry, request: Exec) -> str:
     return (await registry.create(wanted)).id
 
 
-async def _told(registry: Registry, name: str, *, ended: bool) -> Executed:
+async def _result(registry: Registry, name: str, *, ended: bool) -> Executed:
     head = await _ask(registry, name, op="read", max_bytes=_INLINE)
     text = head["text"]
     if head["more"]:
@@ -143,10 +145,16 @@ OP = Op(
     commands=(
         Command(
             parts=(
-                part("name", "--name", into="id", metavar="ID", help="its name if it goes on"),
+                part(
+                    "name",
+                    "--name",
+                    into="id",
+                    metavar="ID",
+                    help="name of the session if it continues",
+                ),
                 directory(),
                 duration("timeout_ms", default="30s", note=", 0: no limit"),
-                assignments("env", "--env", help="may be repeated"),
+                assignments("env", "--env", help="environment variable; may be repeated"),
                 program(required=True),
             ),
             finish=_print_executed,

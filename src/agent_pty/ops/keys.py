@@ -1,4 +1,4 @@
-"""`keys` and `paste`: more than text."""
+"""`keys` and `paste`: press keys by name, paste text."""
 
 from __future__ import annotations
 
@@ -21,44 +21,48 @@ class Keys(Mutation, frozen=True, kw_only=True):
     keys: Annotated[
         list[str],
         Meta(
-            min_length=1, max_length=_MOST_KEYS, description="ctrl-c up f5 alt-x shift-tab enter a"
+            min_length=1,
+            max_length=_MOST_KEYS,
+            description="names of keys: ctrl-c up f5 alt-x shift-tab enter a",
         ),
     ]
-    repeat: Annotated[int, Meta(ge=1, le=_MOST_KEYS, description="press all of them so often")] = 1
-    delay_ms: Annotated[int, Meta(ge=0, le=10_000, description="pause between two keys")] = 0
+    repeat: Annotated[int, Meta(ge=1, le=_MOST_KEYS, description="how often to press them")] = 1
+    delay_ms: Annotated[
+        int, Meta(ge=0, le=10_000, description="pause between two keys in milliseconds")
+    ] = 0
 
 
 class Paste(Mutation, frozen=True, kw_only=True):
-    """Paste text: bracketed if the program asked for that, and never able to end its own paste."""
+    """Paste text: bracketed if the program asked for that; the text cannot end the paste itself."""
 
     id: Annotated[str, Meta(description="session to paste into")]
-    text: Annotated[str, Meta(description="what to paste")]
+    text: Annotated[str, Meta(description="text to paste")]
     enter: Annotated[bool, Meta(description="press Enter afterwards")] = False
 
 
 class Pressed(Struct, frozen=True, kw_only=True):
-    """Pressed; what it causes can be read from *cursor* on."""
+    """The keys were pressed; their effect can be read from *cursor* on."""
 
     cursor: int
     keys: int
 
 
 class Pasted(Struct, frozen=True, kw_only=True):
-    """Pasted; what it causes can be read from *cursor* on."""
+    """The text was pasted; its effect can be read from *cursor* on."""
 
     cursor: int
     bracketed: bool
 
 
 async def keys(session: Session, request: Keys) -> Pressed:
-    """Read every chord before the first is pressed: a misspelt one presses none."""
+    """Parse every chord before the first is pressed: if one is misspelt, none is pressed."""
     chords = [chord(text) for text in request.keys] * request.repeat
     cursor = await session.input.keys(chords, pause=request.delay_ms / 1000)
     return Pressed(cursor=cursor, keys=len(chords))
 
 
 async def paste(session: Session, request: Paste) -> Pasted:
-    """Paste in one go."""
+    """Paste the whole text at once."""
     cursor, bracketed = await session.input.paste(request.text, enter=request.enter)
     return Pasted(cursor=cursor, bracketed=bracketed)
 
@@ -78,7 +82,7 @@ KEYS = Op(
                     into="keys",
                     nargs="+",
                     metavar="KEY",
-                    help="ctrl-c up f5 alt-x shift-tab enter a",
+                    help="for example: ctrl-c up f5 alt-x shift-tab enter a",
                 ),
                 duration("delay_ms", "--delay", note=": pause between two keys"),
             ),

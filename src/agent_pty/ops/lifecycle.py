@@ -13,17 +13,17 @@ from agent_pty.ops.op import Op, Request
 
 
 class Status(Request, frozen=True, kw_only=True):
-    """Tell what the daemon is and holds."""
+    """Report the state of the daemon: version, sessions, hosts and keeper."""
 
 
 class Shutdown(Request, frozen=True, kw_only=True):
-    """Stop the daemon; its sessions end with it unless they are to be kept."""
+    """Stop the daemon and end its sessions; with `keep`, the sessions keep running."""
 
-    keep: Annotated[bool, Meta(description="leave every session for the next daemon")] = False
+    keep: Annotated[bool, Meta(description="keep every session for the next daemon")] = False
 
 
 async def status(registry: Registry, _request: Status) -> dict[str, Any]:
-    """Count and name."""
+    """Return facts about the daemon."""
     return await registry.status()
 
 

@@ -1,4 +1,4 @@
-"""Values that several ops answer with; keys and order as in the contract, ours after them."""
+"""Values that several ops return; keys and order as in the contract, ours after them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ScreenSpan(Struct, frozen=True, kw_only=True):
 
 
 class ScreenSemantic(Struct, frozen=True, kw_only=True):
-    """What an agent wants to know of a screen at a glance."""
+    """What an agent most often wants to know about a screen."""
 
     prompt: str | None
     command: str | None
@@ -154,7 +154,7 @@ class Observation(Struct, frozen=True, kw_only=True):
     files_changed: list[Any]
     git_snapshot: None
     process_snapshot: ProcessSnapshot | None
-    # ours: which condition came true, where the matching text is, and where to read on
+    # ours: which condition came true, the matching text, and where to read on
     matched: str
     failed: bool
     match: str | None
@@ -163,7 +163,7 @@ class Observation(Struct, frozen=True, kw_only=True):
 
 
 class Ending(Struct, frozen=True, kw_only=True):
-    """How a program ended; both null: nobody saw it."""
+    """How a program ended; both are null if that is not known."""
 
     code: int | None = None
     signal: int | None = None
@@ -175,7 +175,7 @@ class Ending(Struct, frozen=True, kw_only=True):
 
 
 class Spec(Struct, frozen=True, kw_only=True):
-    """What is fixed or remembered about a session: enough to go on with it after a crash.
+    """What is fixed or remembered about a session: enough to continue it after a crash.
 
     Environment values are not in it: they may be secrets, and only the program needs them.
     """
@@ -191,16 +191,17 @@ class Spec(Struct, frozen=True, kw_only=True):
     title: str | None = None
     isolate: bool = False
     # Shell integration: the secret in its marks, the program that sends them, and how the end
-    # of a command is told if the caller said so (`exact:...`, `hook:...`, `repeat`).
+    # of a command is recognized if the caller chose that (`exact:...`, `hook:...`, `repeat`).
     nonce: str = ""
     program: str | None = None
     frame: str | None = None
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What a new session shall be. Paths, arguments and values may be any bytes but NUL.
+    """The wanted properties of a new session. A *name* is generated if it is None.
 
-    Bytes that are not UTF-8 are surrogates, as `os.fsdecode` makes them. *name* None: generated.
+    Paths, arguments and values may have any bytes except NUL. Bytes that are not UTF-8 are
+    surrogates, as `os.fsdecode` makes them.
     """
 
     argv: list[str]
@@ -230,7 +231,7 @@ class Described(Struct, frozen=True, kw_only=True):
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
-    """A host's description of itself; *build* is empty for a build that does not say."""
+    """A host's description of itself; *build* is empty for a build that does not report it."""
 
     pid: int
     sessions: list[Described]
@@ -269,14 +270,14 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
 
 class Gap(Struct, frozen=True, kw_only=True):
-    """Text that is no longer kept: asked for from *start*, kept from *end*."""
+    """Text that is no longer kept: it was requested from *start* on, and is kept from *end* on."""
 
     start: int
     end: int
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """Text of the transcript. *more*: ask again with `since` = *cursor* for the rest."""
+    """Text of the transcript. If *more*, ask again with `since` = *cursor* for the rest."""
 
     text: str
     cursor: int
@@ -288,7 +289,7 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Killed(Struct, frozen=True, kw_only=True):
-    """What `kill` ended, and what it could not."""
+    """What `kill` ended, and what it could not end."""
 
     ended: list[Process]
     survivors: list[Process]

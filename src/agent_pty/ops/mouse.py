@@ -1,4 +1,4 @@
-"""`click`, `wheel` and `drag`: the mouse, by cell or by what is written there."""
+"""`click`, `wheel` and `drag`: use the mouse, at a cell or at visible text."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from agent_pty.ops.op import Mutation, Op
 Row = Annotated[int, Meta(ge=0, lt=MOST_ROWS, description="row, counted from 0")]
 Col = Annotated[int, Meta(ge=0, lt=MOST_COLS, description="column, counted from 0")]
 Held = Annotated[
-    list[Literal["ctrl", "alt", "shift"]], Meta(description="modifier keys held meanwhile")
+    list[Literal["ctrl", "alt", "shift"]], Meta(description="modifier keys to hold meanwhile")
 ]
 
 
 class Click(Mutation, frozen=True, kw_only=True):
-    """Click in a session: at a cell, or in the middle of some visible text."""
+    """Click in a session, at a cell or in the middle of visible text."""
 
     id: Annotated[str, Meta(description="session to click in")]
     row: Row | None = None
     col: Col | None = None
-    text: Annotated[str | None, Meta(description="click where this is on the screen")] = None
-    button: Annotated[Literal["left", "middle", "right"], Meta(description="which button")] = "left"
-    count: Annotated[int, Meta(ge=1, le=3, description="2 is a double click")] = 1
+    text: Annotated[str | None, Meta(description="visible text to click on")] = None
+    button: Annotated[Literal["left", "middle", "right"], Meta(description="mouse button")] = "left"
+    count: Annotated[int, Meta(ge=1, le=3, description="number of clicks; 2 is a double click")] = 1
     mods: Held = field(default_factory=list)
 
 
 class Wheel(Mutation, frozen=True, kw_only=True):
     """Turn the mouse wheel over a cell."""
 
-    id: Annotated[str, Meta(description="session")]
+    id: Annotated[str, Meta(description="session to scroll in")]
     direction: Annotated[
-        Literal["up", "down", "left", "right"], Meta(description="where to turn it")
+        Literal["up", "down", "left", "right"], Meta(description="direction to scroll")
     ]
     row: Row = 0
     col: Col = 0
-    count: Annotated[int, Meta(ge=1, le=1000, description="notches")] = 1
+    count: Annotated[int, Meta(ge=1, le=1000, description="number of notches")] = 1
 
 
 class Drag(Mutation, frozen=True, kw_only=True):
-    """Press the left button at one cell, move to another, let go."""
+    """Press the left button at one cell, move to another and release it."""
 
-    id: Annotated[str, Meta(description="session")]
+    id: Annotated[str, Meta(description="session to drag in")]
     row: Row
     col: Col
     to_row: Row
@@ -54,7 +54,7 @@ class Drag(Mutation, frozen=True, kw_only=True):
 
 
 class Clicked(Struct, frozen=True, kw_only=True):
-    """Done, at this cell; what it causes can be read from *cursor* on."""
+    """The cell where the mouse is now; the effect can be read from *cursor* on."""
 
     cursor: int
     row: int
@@ -62,7 +62,7 @@ class Clicked(Struct, frozen=True, kw_only=True):
 
 
 async def click(session: Session, request: Click) -> Clicked:
-    """Press and let go."""
+    """Press and release the button."""
     row, col = _target(session, request)
     cursor = await session.input.click(
         row=row, col=col, button=request.button, count=request.count, mods=frozenset(request.mods)
@@ -88,7 +88,7 @@ def _target(session: Session, request: Click) -> tuple[int, int]:
 
 
 async def wheel(session: Session, request: Wheel) -> Clicked:
-    """Turn."""
+    """Turn the wheel."""
     cursor = await session.input.wheel(
         row=request.row, col=request.col, direction=request.direction, count=request.count
     )
@@ -96,7 +96,7 @@ async def wheel(session: Session, request: Wheel) -> Clicked:
 
 
 async def drag(session: Session, request: Drag) -> Clicked:
-    """Press, move, let go."""
+    """Press, move and release."""
     cursor = await session.input.drag(
         start=(request.row, request.col), end=(request.to_row, request.to_col)
     )
@@ -156,7 +156,7 @@ DRAG = Op(
             parts=(
                 NAME,
                 screen_cell("start", row="row", col="col", help="where to press"),
-                screen_cell("end", row="to_row", col="to_col", help="where to let go"),
+                screen_cell("end", row="to_row", col="to_col", help="where to release"),
             ),
             text=lambda _call, dragged: f"dragged to {dragged['row']},{dragged['col']}",
             examples=("agent-pty drag tui 2,0 2,20",),

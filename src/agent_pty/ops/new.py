@@ -31,22 +31,23 @@ CompletionMode = Annotated[
     str,
     Meta(
         pattern="^(exact:|hook:/|repeat$)",
-        description="how ends are told: exact:PROMPT, hook:/PATH, repeat; default: a ladder",
+        description="how the end of a command is found: exact:PROMPT, hook:/PATH, repeat; "
+        "default: the first of several methods that works",
     ),
 ]
 _LARGEST_ENV = 1024 * 1024
 
 
 class New(Mutation, frozen=True, kw_only=True):
-    """Start a shell, or any program, in a session that outlives every client."""
+    """Start a shell or any other program in a session that outlives its clients."""
 
     repo: Annotated[str, Meta(description="directory to start in")]
-    id: Annotated[str | None, Meta(description="name; generated if not given")] = None
-    shell: Annotated[str | None, Meta(description="shell to start; default bash, else sh")] = None
+    id: Annotated[str | None, Meta(description="session name; generated if not given")] = None
+    shell: Annotated[str | None, Meta(description="shell to start; default: bash, else sh")] = None
     argv: Annotated[list[str] | None, Meta(description="program and arguments, no shell")] = None
     rows: Rows = 24
     cols: Cols = 80
-    env: Annotated[dict[str, str], Meta(description="added to the environment")] = field(
+    env: Annotated[dict[str, str], Meta(description="variables to add to the environment")] = field(
         default_factory=dict
     )
     title: Annotated[str | None, Meta(description="a label for people")] = None
@@ -65,7 +66,7 @@ class Created(Struct, frozen=True, kw_only=True):
 
 
 async def new(registry: Registry, request: New) -> Created:
-    """Check what can be checked without touching the disk, then start."""
+    """Check what can be checked without using the disk, then start the program."""
     if request.backend == "tmux":
         raise BadRequest("backend tmux is not built yet: use pty", field="backend")
     if request.shell and request.argv:
@@ -127,15 +128,19 @@ OP = Op(
         Command(
             parts=(
                 directory(),
-                part("name", "--name", into="id", metavar="NAME", help="default: s1, s2, ..."),
+                part(
+                    "name", "--name", into="id", metavar="NAME", help="name (default: s1, s2, ...)"
+                ),
                 Part(
                     arguments=(
-                        argument("--shell", metavar="PATH", help="default: bash, else /bin/sh"),
+                        argument(
+                            "--shell", metavar="PATH", help="shell (default: bash, else /bin/sh)"
+                        ),
                     ),
                     fields=("shell",),
                     fill=_shell,
                 ),
-                assignments("env", "--env", help="may be repeated"),
+                assignments("env", "--env", help="environment variable; may be repeated"),
                 part(
                     "ready", "--ready", action="store_true", help="return when its prompt is ready"
                 ),

@@ -13,9 +13,9 @@ from agent_pty.errors import AgentPtyError, BadRequest, Internal, unwrapped
 
 # What client and daemon must agree on; a request may name it in `v`.
 PROTOCOL = 1
-# Requests above this are refused whole, whatever the transport.
+# Larger requests are refused by every transport.
 LARGEST_REQUEST = 8 * 1024 * 1024
-# Answers above this are paged by cursor.
+# Larger answers are returned in pages, by cursor.
 LARGEST_PAGE = 256 * 1024
 
 Cursor = Annotated[int, msgspec.Meta(ge=0)]
@@ -37,16 +37,18 @@ class Mutation(Request, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
-    """One line of the table: what may be asked, who answers, how the answer is called."""
+    """One line of the table: what may be asked, who answers, and the name of the answer."""
 
     name: str
     answer: str
     request: type[Request]
     where: Where
-    # Returns the result; of a stream, an async iterator of bytes.
+    # Returns the result. For a stream of a session that is an async iterator of bytes; for a
+    # stream of the daemon it must be awaited first.
     handler: Callable[[Any, Any], Any]
     stream: bool = False
-    # Waits for something outside: a caller that leaves ends it. Any other change is carried out.
+    # It waits for something outside and is cancelled when its caller disconnects. Any other
+    # change is carried out to its end.
     waits: bool = False
     # How it is called on the command line; an op without a command is for programs only.
     commands: Sequence[Command] = ()
@@ -58,7 +60,7 @@ class Op:
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What routing needs to know of any request."""
+    """What routing must know about any request."""
 
     op: str
     id: str | None = None
@@ -88,7 +90,7 @@ class Replayed(Success, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """The envelope of an error: words for people, a stable code and facts for programs."""
+    """The envelope of an error: a message for people, a stable code and facts for programs."""
 
     ok: bool
     data: None
@@ -148,13 +150,13 @@ def success(op: Op, result: Any) -> bytes:
 
 
 def replayed(envelope: bytes) -> bytes:
-    """Mark an envelope that is given a second time."""
+    """Mark an envelope that is sent a second time."""
     first = msgspec.json.decode(envelope, type=dict[str, Any])
     return _encoder.encode({**first, "replayed": True})
 
 
 def failure(error: BaseException) -> bytes:
-    """Encode an error; what we did not raise on purpose is our mistake and stays in the log."""
+    """Encode an error; one that was not raised on purpose is a bug, described only in the log."""
     if not isinstance(error, AgentPtyError):
         error = Internal("internal error; the daemon's log has the traceback")
     return _encoder.encode(

@@ -1,4 +1,4 @@
-"""`read`: what the program wrote."""
+"""`read`: the text that the program wrote."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from agent_pty.ops.op import LARGEST_PAGE, Cursor, Op, Request
 
 
 class Read(Request, frozen=True, kw_only=True):
-    """Read the transcript: exact output without escapes, from a cursor on."""
+    """Read the transcript: the exact output without escape sequences, from a cursor on."""
 
     id: Annotated[str, Meta(description="session to read")]
     since: Annotated[Cursor | None, Meta(description="cursor of an earlier answer")] = None
     tail: Annotated[Cursor | None, Meta(description="only the last N lines")] = None
-    max_bytes: Annotated[int, Meta(ge=1, description="at most this much text")] = LARGEST_PAGE
+    max_bytes: Annotated[int, Meta(ge=1, description="at most this many bytes")] = LARGEST_PAGE
     grep: Annotated[str | None, Meta(description="only lines matching this RE2 pattern")] = None
 
 
 async def read(session: Session, request: Read) -> Reading:
-    """Read one page."""
+    """Return one page."""
     return session.transcript.read(
         since=request.since,
         tail=request.tail,
@@ -33,7 +33,7 @@ async def read(session: Session, request: Read) -> Reading:
 
 
 async def _print_pages(call: Call, fields: Fields) -> int:
-    """Print page after page; with JSON, or if only a part was asked for, one."""
+    """Print all pages, or only one with JSON or if only a part was requested."""
     one_page = call.json or fields["tail"] is not None or fields["max_bytes"] is not None
     while True:
         page = await call.ask("read", **fields)

@@ -36,17 +36,17 @@ class Renamed(Struct, frozen=True, kw_only=True):
 
 
 async def list_sessions(registry: Registry, _request: List) -> list[SessionInfo]:
-    """Ask every host."""
+    """Ask every host for its sessions."""
     return await registry.list()
 
 
 async def kill(registry: Registry, request: Kill) -> Killed:
-    """End, verify, name survivors."""
+    """End the processes, verify that they are gone and name survivors."""
     return await registry.kill(request.id)
 
 
 async def rename(registry: Registry, request: Rename) -> Renamed:
-    """Rename; files are named by instance and stay."""
+    """Rename a session; its files are named by instance and stay."""
     return Renamed(id=(await registry.rename(request.id, request.name)).id)
 
 

@@ -13,7 +13,7 @@ from agent_pty.ops.op import Mutation, Op
 
 
 class Resize(Mutation, frozen=True, kw_only=True):
-    """Change the size of a session's terminal; its program is told."""
+    """Change the size of a session's terminal; its program is notified."""
 
     id: Annotated[str, Meta(description="session to resize")]
     rows: Rows
@@ -21,14 +21,14 @@ class Resize(Mutation, frozen=True, kw_only=True):
 
 
 class Resized(Struct, frozen=True, kw_only=True):
-    """The size now."""
+    """The new size."""
 
     rows: int
     cols: int
 
 
 async def resize(session: Session, request: Resize) -> Resized:
-    """Resize screen and terminal."""
+    """Resize the screen and the terminal."""
     session.terminal.resize(rows=request.rows, cols=request.cols)
     return Resized(rows=request.rows, cols=request.cols)
 
@@ -43,8 +43,10 @@ OP = Op(
         Command(
             parts=(
                 NAME,
-                part("rows", "--rows", into="rows", type=int, required=True, help="height"),
-                part("cols", "--cols", into="cols", type=int, required=True, help="width"),
+                part("rows", "--rows", into="rows", type=int, required=True, help="height in rows"),
+                part(
+                    "cols", "--cols", into="cols", type=int, required=True, help="width in columns"
+                ),
             ),
             text=lambda call, now: f"resized {call.options.name} to {now['rows']}x{now['cols']}",
             examples=("agent-pty resize work --rows 40 --cols 120",),

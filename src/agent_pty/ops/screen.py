@@ -1,4 +1,4 @@
-"""`screen`, `changes`, `find` and `render`: look."""
+"""`screen`, `changes`, `find` and `render`: read the visible screen."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _MOST_SCROLLBACK = 10_000
 
 
 class LookAt(Request, frozen=True, kw_only=True):
-    """Read the visible screen of a session: text, cursor, modes and what it means."""
+    """Read the visible screen of a session: text, cursor, modes, prompt, errors and URLs."""
 
-    id: Annotated[str, Meta(description="session to look at")]
+    id: Annotated[str, Meta(description="session whose screen to read")]
 
 
 class WhatChanged(Request, frozen=True, kw_only=True):
-    """Read only the rows that changed since a screen seen before."""
+    """Read only the rows that changed since an earlier screen."""
 
-    id: Annotated[str, Meta(description="session to look at")]
+    id: Annotated[str, Meta(description="session whose screen to read")]
     since: Annotated[str, Meta(description="`hash` of an earlier screen")]
 
 
 class Find(Request, frozen=True, kw_only=True):
-    """Find text on the screen; the answer is rows and columns, to click at."""
+    """Find text on the screen and return its rows and columns, for example to click there."""
 
-    id: Annotated[str, Meta(description="session to look at")]
-    text: Annotated[str, Meta(min_length=1, description="what to look for")]
+    id: Annotated[str, Meta(description="session whose screen to read")]
+    text: Annotated[str, Meta(min_length=1, description="text to find")]
 
 
 class Render(Request, frozen=True, kw_only=True):
-    """Return the screen as ANSI, HTML, SVG or PNG."""
+    """Return the screen as text, ANSI, HTML, SVG or PNG."""
 
-    id: Annotated[str, Meta(description="session to look at")]
-    format: Annotated[Form, Meta(description="text, ansi, html, svg, png (as base64)")] = "text"
+    id: Annotated[str, Meta(description="session whose screen to read")]
+    format: Annotated[Form, Meta(description="form of the content; png as base64")] = "text"
     scrollback: Annotated[
         int, Meta(ge=0, le=_MOST_SCROLLBACK, description="rows above the screen to include")
     ] = 0
@@ -54,30 +54,30 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Rendered(Struct, frozen=True, kw_only=True):
-    """The screen in the form asked for."""
+    """The screen in the requested form."""
 
     format: str
     content: str
 
 
 async def screen(session: Session, _request: LookAt) -> Screen:
-    """Render the screen now."""
+    """Return the screen as it is now."""
     return session.screen.read()
 
 
 async def changes(session: Session, request: WhatChanged) -> Changes:
-    """Compare with a screen that was given out before."""
+    """Compare with a screen that was returned before."""
     return session.screen.changes(request.since)
 
 
 async def find(session: Session, request: Find) -> list[Found]:
-    """Look in the rows as displayed."""
+    """Search the rows as they are displayed."""
     places = session.screen.find(request.text)
     return [Found(row=place.row, col=place.col, width=place.width) for place in places]
 
 
 async def render(session: Session, request: Render) -> Rendered:
-    """Render in the form asked for."""
+    """Render the screen in the requested form."""
     content = await session.screen.render(request.format, scrollback=request.scrollback)
     return Rendered(format=request.format, content=content)
 
@@ -97,7 +97,7 @@ SCREEN = Op(
                     "--format",
                     choices=["text", "markdown", "json", "ansi", "html"],
                     default="text",
-                    help="default: text",
+                    help="what to print (default: text)",
                 ),
                 part(
                     "scrollback",
@@ -105,12 +105,17 @@ SCREEN = Op(
                     type=int,
                     default=0,
                     metavar="N",
-                    help="rows above it too",
+                    help="include N rows above the screen",
                 ),
-                part("since", "--since", metavar="HASH", help="only the rows changed since then"),
-                part("find", "--find", metavar="TEXT", help="print ROW,COL of each place of TEXT"),
-                part("png", "--png", metavar="FILE", help="save a picture"),
-                part("svg", "--svg", metavar="FILE", help="save a picture"),
+                part(
+                    "since",
+                    "--since",
+                    metavar="HASH",
+                    help="only rows that changed since this screen",
+                ),
+                part("find", "--find", metavar="TEXT", help="print ROW,COL of each TEXT found"),
+                part("png", "--png", metavar="FILE", help="save a PNG image"),
+                part("svg", "--svg", metavar="FILE", help="save an SVG image"),
                 TOKENS,
             ),
             run=print_screen,

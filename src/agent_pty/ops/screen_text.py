@@ -1,4 +1,4 @@
-"""What the command `screen` prints: the screen in every form, by the ops that make them."""
+"""What the command `screen` prints: it asks one of the ops of `screen.py` for each form."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent_pty.core.command import Call, Fields, fitted_text
 
 
 async def print_screen(call: Call, fields: Fields) -> int:
-    """Print, or save, what was asked for."""
+    """Print or save the screen as the options ask for it."""
     o, name = call.options, fields["id"]
     if o.since is not None:
         return await _print_changes(call, await call.ask("changes", id=name, since=o.since))

@@ -15,19 +15,19 @@ class Send(Mutation, frozen=True, kw_only=True):
     """Type text into a session, as a person at the keyboard would."""
 
     id: Annotated[str, Meta(description="session to type into")]
-    text: Annotated[str, Meta(description="what to type")]
+    text: Annotated[str, Meta(description="text to type")]
     enter: Annotated[bool, Meta(description="press Enter afterwards")] = True
     approval: Annotated[str | None, Meta(description="one-time token from `approve`")] = None
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """Typed; what it causes can be read from *cursor* on."""
+    """The text was typed; its effect can be read from *cursor* on."""
 
     cursor: int
 
 
 async def send(session: Session, request: Send) -> Sent:
-    """Type, and answer when the terminal has taken every byte."""
+    """Type the text; answer when the terminal has taken every byte."""
     return Sent(cursor=await session.input.type(request.text, enter=request.enter))
 
 
@@ -45,7 +45,7 @@ OP = Op(
         ),
         Command(
             name="type",
-            summary="Type text without pressing Enter; several lines are one paste.",
+            summary="Type text without pressing Enter; several lines are sent as one paste.",
             parts=(
                 NAME,
                 text_or_file(),

@@ -1,4 +1,4 @@
-"""`interrupt` and `signal`: stop what runs."""
+"""`interrupt` and `signal`: stop the running program."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ class Signal(Mutation, frozen=True, kw_only=True):
 
     id: Annotated[str, Meta(description="session to signal")]
     signal: Annotated[str | int, Meta(description="name or number: TERM, SIGHUP, 9")]
-    everyone: Annotated[bool, Meta(description="the whole process tree, not the foreground")] = (
-        False
-    )
+    everyone: Annotated[bool, Meta(description="all processes, not only the foreground")] = False
 
 
 class Interrupted(Struct, frozen=True, kw_only=True):
-    """Pressed; what it causes can be read from *cursor* on. *cell* is the one that was stopped."""
+    """Ctrl-C was pressed; its effect can be read from *cursor* on. *cell* is the stopped cell."""
 
     cursor: int
     cell: CellReport | None = None
@@ -46,7 +44,7 @@ class Signalled(Struct, frozen=True, kw_only=True):
 
 
 async def interrupt(session: Session, _request: Interrupt) -> Interrupted:
-    """Go through the terminal, so that a program in raw mode gets the key, as by hand."""
+    """Type the key into the terminal, so that a program in raw mode gets it, as from a person."""
     cursor = session.cursor
     return Interrupted(cursor=cursor, cell=await session.cells.interrupt())
 
@@ -101,7 +99,7 @@ SIGNAL = Op(
                     "--all",
                     into="everyone",
                     action="store_true",
-                    help="every process, not the foreground only",
+                    help="all processes, not only the foreground",
                 ),
             ),
             text=_signalled,

@@ -1,4 +1,4 @@
-"""`wait` and `wait_many`: be woken by the event, not by a poll."""
+"""`wait` and `wait_many`: return when a condition is true, without polling."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ _MOST_CONDITIONS = 32
 
 Conditions = Annotated[
     str | list[str],
-    Meta(description="text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit; the first wins"),
+    Meta(
+        description="text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit; "
+        "the first that is true ends the wait"
+    ),
 ]
 Timeout = Annotated[
     int, Meta(ge=0, le=_WEEK_MS, description="give up after this many milliseconds; 0 tests once")
@@ -38,7 +41,7 @@ Timeout = Annotated[
 
 
 class Wait(Request, frozen=True, kw_only=True):
-    """Wait until something is true of a session: text appears, it falls quiet, it ends."""
+    """Wait until a condition is true: text appears, output stops or the program ends."""
 
     id: Annotated[str, Meta(description="session to wait for")]
     until: Conditions
@@ -48,14 +51,16 @@ class Wait(Request, frozen=True, kw_only=True):
     )
     since: Annotated[
         Cursor | None,
-        Meta(description="look at text from this cursor on, not since the last input"),
+        Meta(description="search text from this cursor on, not from the last input on"),
     ] = None
 
 
 class WaitMany(Request, frozen=True, kw_only=True):
-    """Wait for several sessions at once: until any of them, or until all of them match."""
+    """Wait for several sessions at once, until any of them or all of them match."""
 
-    ids: Annotated[list[str], Meta(min_length=1, max_length=1000, description="sessions")]
+    ids: Annotated[
+        list[str], Meta(min_length=1, max_length=1000, description="sessions to wait for")
+    ]
     until: Conditions
     mode: Annotated[Literal["any", "all"], Meta(description="how many must match")] = "any"
     timeout_ms: Timeout = 30_000
@@ -65,7 +70,7 @@ class WaitMany(Request, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """What became of the wait in one session: an observation, or a code and why."""
+    """How the wait ended in one session: an observation, or an error code and a message."""
 
     id: str
     code: str
@@ -74,7 +79,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Outcomes(Struct, frozen=True, kw_only=True):
-    """The sessions that have answered, in the order in which they did."""
+    """The answers of the sessions, in the order in which they came."""
 
     mode: str
     outcomes: list[Outcome]
@@ -93,9 +98,9 @@ async def wait(session: Session, request: Wait) -> Observation:
 
 
 async def wait_many(registry: Registry, request: WaitMany) -> Outcomes:
-    """Ask every session's host and go by who answers first.
+    """Ask every session's host and take the answers as they come.
 
-    A failure of one is an outcome when waiting for any, and the end when waiting for all.
+    A failed session ends the wait for all sessions, but not the wait for any of them.
     """
     waits = {
         asyncio.create_task(_one(registry, name, request))  # noqa: TID251  held and awaited here
@@ -207,7 +212,7 @@ OP = Op(
                 Part(
                     arguments=(
                         argument(
-                            "names", nargs="+", metavar="name", help="the session, or several"
+                            "names", nargs="+", metavar="name", help="one session, or several"
                         ),
                     ),
                     fields=("id",),
@@ -228,7 +233,7 @@ OP = Op(
                     action="append",
                     default=[],
                     metavar="COND",
-                    help="ends with 7",
+                    help="condition that means failure: exit status 7",
                 ),
                 duration("timeout_ms", default="30s"),
                 TOKENS,

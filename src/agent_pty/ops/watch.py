@@ -1,4 +1,4 @@
-"""`watch`: what happens, as it happens."""
+"""`watch`: follow events as they happen."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from agent_pty.ops.op import Cursor, Op, Request
 class Watch(Request, frozen=True, kw_only=True):
     """Follow the events of one session or of all, one JSON object per line."""
 
-    id: Annotated[str | None, Meta(description="one session; all if not given")] = None
+    id: Annotated[str | None, Meta(description="session to follow; all if not given")] = None
     events: Annotated[list[str] | None, Meta(description="only these kinds of event")] = None
     since: Annotated[
-        Cursor | None, Meta(description="`seq` of the last event seen; what came after it first")
+        Cursor | None, Meta(description="`seq` of the last event seen; events after it come first")
     ] = None
 
 
-def watch(registry: Registry, request: Watch) -> AsyncIterator[bytes]:
-    """Return one line per event."""
+async def watch(registry: Registry, request: Watch) -> AsyncIterator[bytes]:
+    """Return the events, one line for each."""
     if request.since is not None and request.id is None:
         raise BadRequest("since is a number of one session's events: give its id", field="since")
-    return registry.watch(name=request.id, kinds=request.events, since=request.since)
+    return await registry.watch(name=request.id, kinds=request.events, since=request.since)
 
 
 async def _print_events(call: Call, fields: Fields) -> int:
@@ -44,14 +44,14 @@ OP = Op(
     commands=(
         Command(
             parts=(
-                part("name", into="id", nargs="?", help="one session (default: all)"),
+                part("name", into="id", nargs="?", help="session to follow (default: all)"),
                 part(
                     "event",
                     "--event",
                     into="events",
                     action="append",
                     metavar="KIND",
-                    help="only these; may be repeated",
+                    help="only this kind of event; may be repeated",
                 ),
             ),
             run=_print_events,

@@ -10,20 +10,20 @@ from msgspec import Meta
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 
-# What the full client says instead of a digest: it must not be sent away to itself.
+# What the full client sends instead of a digest: it must not be sent on to the full client.
 FULL_CLIENT = "full"
 
 
 class Words(Request, frozen=True, kw_only=True):
-    """Carry out a command line; frames of its output and its exit status come back."""
+    """Carry out a command line; its output and its exit status are sent back as frames."""
 
     program: Annotated[
-        Literal["agent-pty", "k", "km", "agent-tty"], Meta(description="which command line")
+        Literal["agent-pty", "k", "km", "agent-tty"], Meta(description="name of the program")
     ]
-    argv: Annotated[list[str], Meta(description="the words after the program's name")]
-    cwd: Annotated[str, Meta(description="where the caller is")]
+    argv: Annotated[list[str], Meta(description="arguments after the name of the program")]
+    cwd: Annotated[str, Meta(description="directory of the caller")]
     session: Annotated[str | None, Meta(description="the caller's K_SESSION")] = None
-    parent: Annotated[str, Meta(description="the program that called")] = "?"
+    parent: Annotated[str, Meta(description="name of the process that called the program")] = "?"
     build: Annotated[str | None, Meta(description="digest of the calling script")] = None
     octets: Annotated[
         bool, Meta(description="in argv, cwd and session each character stands for one byte")
@@ -33,12 +33,12 @@ class Words(Request, frozen=True, kw_only=True):
     ] = None
 
     def text(self, value: str) -> str:
-        """Return an argument as Python has it: bytes that are not UTF-8 are surrogates."""
+        """Return an argument as a Python string; bytes that are not UTF-8 are surrogates."""
         return os.fsdecode(value.encode("latin-1")) if self.octets else value
 
 
-def words(registry: Registry, request: Words) -> Any:
-    """Carry it out."""
+async def words(registry: Registry, request: Words) -> Any:
+    """Return the stream of frames."""
     return registry.command_line(request)
 
 

@@ -1,4 +1,4 @@
-"""The end of a program: noticed even when the keeper that could tell its exit code is gone."""
+"""The end of a program: noticed even when the keeper, which reports its exit code, is gone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from agent_pty.errors import SessionEnded
-from agent_pty.ops.model import Ending
 from agent_pty.process import table
 
 
@@ -18,7 +16,7 @@ class ExitWatch:
         self._on_end = on_end
         self._handle = -1
         loop = asyncio.get_running_loop()
-        if not hasattr(os, "pidfd_open"):  # macOS: the end of the terminal has to do
+        if not hasattr(os, "pidfd_open"):  # macOS: the end of the terminal must suffice
             return
         try:
             self._handle = os.pidfd_open(pid)
@@ -42,16 +40,3 @@ class ExitWatch:
             asyncio.get_running_loop().remove_reader(self._handle)
             os.close(self._handle)
             self._handle = -1
-
-
-def obituary(name: str, ending: Ending, consequence: str) -> SessionEnded:
-    """Return the error for who asks something of a program that is gone."""
-    how = "how is not known"
-    if ending.status is not None:
-        how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.code}"
-    return SessionEnded(
-        f"session {name} has ended ({how}): {consequence}",
-        id=name,
-        exit_code=ending.code,
-        signal=ending.signal,
-    )

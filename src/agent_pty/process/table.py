@@ -18,14 +18,14 @@ _CHUNK = 16 * 1024
 # Fields of /proc/PID/stat from the state on, which is number 3 in proc(5).
 _FLAGS = 6
 _ENVIRONMENT = slice(47, 49)  # where it begins and ends
-_OF_THE_KERNEL = 0x00200000  # PF_KTHREAD: a thread that never has one
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD: a thread that never has an environment
 _LONGEST_EXEC = 0.1
 _COUNTING = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One process. *birth* tells it from a later one with the same pid."""
+    """One process. *birth* distinguishes it from a later one with the same pid."""
 
     pid: int
     ppid: int
@@ -36,7 +36,7 @@ class Entry:
 
     @property
     def alive(self) -> bool:
-        """Whether it can still do anything: a zombie only waits to be counted."""
+        """Whether it can still do anything: a zombie only waits to be reaped."""
         return self.stat not in ("Z", "X")
 
 
@@ -54,9 +54,9 @@ def entry(pid: int) -> Entry | None:
 
 
 def read(pid: int, what: str) -> bytes:
-    """Return one of a process's files; empty if it ended or is not ours to look into.
+    """Return one of a process's files; empty if it ended or we may not read it.
 
-    `open` would ask eight times for what three questions answer, and looks are frequent.
+    `open` would make eight system calls where three are enough, and reads are frequent.
     """
     try:
         file = os.open(f"/proc/{pid}/{what}", os.O_RDONLY | os.O_CLOEXEC)
@@ -83,7 +83,7 @@ def environment(pid: int) -> set[bytes]:
     """Return the environment a process was started with; empty if it cannot be seen."""
     data = read(pid, "environ")
     begun = time.monotonic()
-    # A process that becomes another program has none for a moment.
+    # A process that becomes another program has no environment for a moment.
     while not data and time.monotonic() - begun < _patience(pid):
         os.sched_yield()
         data = read(pid, "environ")
@@ -93,32 +93,32 @@ def environment(pid: int) -> set[bytes]:
 def _patience(pid: int) -> float:
     """Return for how many seconds an environment may still appear."""
     fields = _stat_fields(pid)
-    if not fields or fields[0] in (b"Z", b"X") or int(fields[_FLAGS]) & _OF_THE_KERNEL:
+    if not fields or fields[0] in (b"Z", b"X") or int(fields[_FLAGS]) & _KERNEL_THREAD:
         return 0.0
     if not os.access(f"/proc/{pid}/environ", os.R_OK):
         return 0.0
     begin, end = fields[_ENVIRONMENT]
     if end == b"0" or begin != end:
         return _LONGEST_EXEC
-    # The kernel sets both to the same place before it counts the strings. A process with an empty
-    # environment keeps it so, but one that sleeps is not in the middle of an exec.
+    # The kernel sets both to the same place before it counts the strings. With an empty environment
+    # they stay the same, but a process that sleeps is not in the middle of an exec.
     return _COUNTING if fields[0] != b"S" else 0.0
 
 
 def open_files(pid: int) -> set[str]:
-    """Return the paths behind a process's descriptors; empty if they are not to be seen."""
+    """Return the paths of a process's descriptors; empty if they cannot be seen."""
     paths = set()
     try:
         for fd in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(FileNotFoundError):  # closed since it was listed
                 paths.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    except OSError:  # it ended, or is not ours to look into
+    except OSError:  # it ended, or we may not read it
         return set()
     return paths
 
 
 def directory(pid: int) -> str | None:
-    """Return the working directory of a process; None if that is not to be seen."""
+    """Return the working directory of a process; None if that cannot be seen."""
     try:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
@@ -128,8 +128,8 @@ def directory(pid: int) -> str | None:
 def image(pid: int) -> int:
     """Return a number that stays until the process replaces itself by another program.
 
-    The same program again is told by what it was started with: `exec bash` has no longer what
-    we gave to the first one.
+    The same program again is recognised by the environment it was started with: `exec bash` no
+    longer has what we gave to the first one.
     """
     try:
         return hash((os.readlink(f"/proc/{pid}/exe"), frozenset(environment(pid))))

@@ -1,4 +1,4 @@
-"""The processes of one session: found again wherever they went, signalled by handle, ended.
+"""The processes of one session: found wherever they are, signalled by handle, ended.
 
 A process belongs to a session if it descends from its program, shares its kernel session,
 or, having left both by `setsid` and a double fork, still carries the session's mark in its
@@ -38,7 +38,7 @@ class Root:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledTrees:
-    """What became of a tree."""
+    """Which processes were ended, and which are still there."""
 
     ended: list[Process]
     survivors: list[Process]
@@ -57,7 +57,7 @@ def members(roots: Sequence[Root]) -> list[Entry]:
 
 
 def _unreplaced(root: Root, entries: dict[int, Entry]) -> bool:
-    """Whether the pid still means the session: it is not reused while that has members."""
+    """Whether the pid still names the session: it is not reused while the session has members."""
     found = entries.get(root.pid)
     return found is None or root.birth in (None, found.birth)
 
@@ -71,7 +71,7 @@ def _marked(found: Entry, roots: Sequence[Root]) -> bool:
     marks = {f"{INSTANCE_VARIABLE}={root.instance}".encode() for root in roots}
     if not marks.isdisjoint(table.environment(found.pid)):
         return True
-    # An emptied environment hides the mark; the keeper is the parent of nobody else's orphans.
+    # An emptied environment hides the mark; only orphans of sessions have the keeper as parent.
     terminals = {root.terminal for root in roots if root.keeper == found.ppid and root.terminal}
     return bool(terminals) and not terminals.isdisjoint(table.open_files(found.pid))
 
@@ -88,7 +88,7 @@ def _descendants(start: Iterable[Entry], children: dict[int, list[Entry]]) -> li
 
 
 def send(target: Entry, number: int) -> bool:
-    """Signal this very process, never a later one with its pid; False if it is wait_gone."""
+    """Signal exactly this process, never a later one with its pid; False if it is gone."""
     try:
         handle = _open(target)
     except OSError:
@@ -123,7 +123,7 @@ async def kill_trees(roots: Sequence[Root]) -> KilledTrees:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _DEADLINE
     first = members(roots)
-    # Described now: the dead have no command line.
+    # Described now: a process that has ended has no command line.
     seen = {(e.pid, e.birth): table.described(e) for e in first}
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
         for found in first:
@@ -147,9 +147,9 @@ async def kill_trees(roots: Sequence[Root]) -> KilledTrees:
 
 
 def _kill_groups(targets: Iterable[Entry]) -> None:
-    """Kill whoever is left in the groups of processes that were ours a moment ago.
+    """Kill what is left in the groups of processes that were ours a moment ago.
 
-    A process that forks and leaves, again and again, is wait_gone before a reading of the table is
+    A process that forks and exits, again and again, is gone before a reading of the table is
     acted upon; the kernel signals a group at once, and a fork waits for that.
     """
     for group in {target.group for target in targets} - {os.getpgrp()}:
@@ -158,7 +158,7 @@ def _kill_groups(targets: Iterable[Entry]) -> None:
 
 
 def _freeze(roots: Sequence[Root]) -> list[Entry]:
-    """Stop every member before one is killed: what stands still forks no successor."""
+    """Stop every member before one is killed: a stopped process forks no successor."""
     frozen: dict[int, Entry] = {}
     for _ in range(_MOST_FREEZES):
         fresh = [e for e in members(roots) if e.pid not in frozen]

@@ -1,4 +1,4 @@
-"""Set files aside that this version cannot read: never deleted, somebody may want them."""
+"""Move aside files that this version cannot read: never deleted, the user may want them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replace a file so that a crash leaves the old or the new one, never a half."""
+"""Replace a file so that a crash leaves the old or the new one, never a partial one."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import os
 def replace(path: str, data: bytes, *, durable: bool = True) -> None:
     """Write *data* to *path*, private to this user.
 
-    Without *durable* the file survives a crash of ours but not of the machine, which
-    is enough for state that means nothing after a reboot.
+    Without *durable* the file survives a crash of this process but not of the machine,
+    which is enough for state that means nothing after a reboot.
     """
     temporary = f"{path}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,7 +31,7 @@ def replace(path: str, data: bytes, *, durable: bool = True) -> None:
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Write every byte: a full disk may take only some of them and say so at the next call."""
+    """Write every byte: a full disk may take only some of them and report it at the next call."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

@@ -18,7 +18,7 @@ _LONGEST_SOCKET = 103 if sys.platform == "darwin" else 107
 
 
 def prepare(layout: Layout) -> None:
-    """Make the directories of a home, or say in one line why they cannot be used."""
+    """Make the directories of a home, or raise an error of one line that says why not."""
     for path in (layout.socket, layout.keeper_socket):
         _check_length(path)
     _private_directory(layout.home)
@@ -29,7 +29,7 @@ def prepare(layout: Layout) -> None:
 
 
 def _check_length(socket: str) -> None:
-    """The kernel cannot bind a longer path, and what starts in the background cannot say so."""
+    """Refuse a path too long for the kernel: a daemon in the background could not report it."""
     if len(os.fsencode(socket)) > _LONGEST_SOCKET:
         raise DaemonError(
             f"{socket}: the path of a socket has at most {_LONGEST_SOCKET} bytes: "
@@ -57,7 +57,10 @@ def _check_format(path: str) -> None:
 
 
 def _write_format(path: str) -> None:
-    """Several clients may be the first: each writes a file of its own, and the last one stays."""
+    """Write the format; several clients may be first at once, so each writes a file of its own.
+
+    The last one stays.
+    """
     own = f"{path}.{os.getpid()}"
     atomic.replace(own, f"{FORMAT}\n".encode())
     os.replace(own, path)
@@ -78,14 +81,15 @@ def _private_directory(path: str) -> None:
             f"warning: {path} was writable by others, now it is not: look what is in it\n"
         )
     if found.st_mode & _OTHERS:
-        # Ours, so it can be mended: what others may have put there is checked file by file.
+        # It is ours, so its mode can be corrected. What others may have put there is checked
+        # file by file.
         os.chmod(path, 0o700)
     if not os.access(path, os.W_OK | os.X_OK):
         raise DaemonError(f"{path} is not writable", path=path)
 
 
 def _make(path: str) -> None:
-    """Make a directory and all that is missing above it, private: makedirs is not so strict."""
+    """Make a directory and its missing parents, all private: makedirs is less strict."""
     if os.path.isdir(path):
         return
     _make(os.path.dirname(path))
@@ -97,7 +101,7 @@ def _make(path: str) -> None:
 
 
 def _safe_parent(socket: str) -> None:
-    """Refuse a socket where somebody else could put another in its place."""
+    """Refuse a socket in a directory where another user could replace it."""
     parent = os.path.dirname(socket)
     try:
         found = os.stat(parent)

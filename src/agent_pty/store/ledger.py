@@ -1,7 +1,7 @@
-"""Idempotency keys: what was asked under a key, and what was answered.
+"""Idempotency keys: what was asked with a key, and what was answered.
 
-Rule of this file: a key is on disk before its request acts, so a repetition after a crash
-is told that the first one's fate is unknown, and never acts a second time.
+Rule of this file: a key is on disk before its request acts. So a repetition after a crash
+gets the error that the outcome of the first request is unknown, and never acts again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Ledger:
     ) -> bytes:
         """Return what *act* answers, or what it answered when *key* was first used.
 
-        Who repeats a key while its first request still acts waits for that one's answer.
+        A caller that repeats a key while its first request still acts waits for that answer.
         """
         if key is None:
             return await act()
@@ -81,13 +81,13 @@ class Ledger:
             answered.set_result(answer)
         finally:
             del self._acting[line.key]
-            if not answered.done():  # not cancelled: that would cancel who waits for it
+            if not answered.done():  # not cancelled: that would cancel the callers that wait
                 answered.set_result(None)
         self._forget_oldest()
         return answer
 
     def _forget_oldest(self) -> None:
-        """Keep the newest keys, and every one that still acts; the file follows in steps."""
+        """Keep the newest keys, and those whose request still acts; rewrite the file rarely."""
         for key in [key for key in self._lines if key not in self._acting]:
             if len(self._lines) <= _MOST_KEYS:
                 break
@@ -115,7 +115,7 @@ class Ledger:
                 lines = file.read().split(b"\n")
         except FileNotFoundError:
             return
-        for raw in lines[:-1]:  # the last is empty, or torn by a crash
+        for raw in lines[:-1]:  # the last is empty, or was cut off by a crash
             line = msgspec.json.decode(raw, type=Line)
             self._lines[line.key] = line
         self._forget_oldest()

@@ -1,4 +1,4 @@
-"""Kernel locks: they die with their holder, which a pid file does not."""
+"""Kernel locks: they end with the process that holds them, which a pid file does not."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Lock:
         self._fd = -1
 
     def acquire(self, *, patience: float = 0.0) -> bool:
-        """Take the lock; False says that somebody else has it, for longer than *patience*.
+        """Take the lock; False if another process still holds it after *patience* seconds.
 
-        Waiting uses the interval timer, so only a main thread may be patient.
+        Waiting uses the interval timer, so *patience* is for the main thread only.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(self.path, flags, 0o600)
@@ -36,7 +36,7 @@ class Lock:
         return True
 
     def release(self) -> None:
-        """Give the lock back; the file stays, removing it would split the lock in two."""
+        """Release the lock; the file stays, because removing it would allow two locks at once."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -49,10 +49,10 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
 
-    def ring(*_: object) -> None:
+    def expire(*_: object) -> None:
         raise TimeoutError
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, expire)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

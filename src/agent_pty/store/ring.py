@@ -5,7 +5,7 @@ taken from the terminal and not yet in the file: `kill -9` between two instructi
 nothing. What the kernel put there last may not be counted yet; it is found again because
 the bytes ahead of the count are zero, and a zero byte means nothing to a terminal.
 
-Rule of this file: the `AHEAD` bytes after the count are zero before the count says so.
+Rule of this file: the `AHEAD` bytes after a new count are zero before that count is stored.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIZE = 1024 * 1024
 AHEAD = 64 * 1024
 _VERSION = 1
 # Version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
-# which somebody was last shown the unfinished line, number of the last event. The last field is
+# which a reader was last shown the unfinished line, number of the last event. The last field is
 # newer than the version: a file without it has zeros there.
 _HEADER = struct.Struct("<QQQQQQ")
 _START = 4096
@@ -56,7 +56,7 @@ class Ring:
 
     @property
     def shown(self) -> int:
-        """Place at which somebody was last shown the unfinished line."""
+        """Place at which a reader was last shown the unfinished line."""
         return self._shown
 
     @property
@@ -106,7 +106,7 @@ class Ring:
         return b"".join(pieces)
 
     def recover(self) -> None:
-        """Count the bytes that a dead writer had read but not counted."""
+        """Count the bytes that a crashed writer had read but not counted."""
         start = self.written % SIZE
         ahead = self._map[_START + start : _START + min(start + AHEAD, SIZE)]
         if len(ahead) < AHEAD:
@@ -146,7 +146,7 @@ def _create(path: str) -> mmap.mmap:
 
 
 def _reserve(fd: int) -> None:
-    # A full disk must say so here: later it would be a SIGBUS in the middle of a read.
+    # A full disk must be reported here: later it would be a SIGBUS in the middle of a read.
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(fd, 0, _START + SIZE)
     else:  # macOS

@@ -1,9 +1,9 @@
 """The transcript's text: the newest in memory, the rest in segment files, the oldest dropped.
 
 Two kinds of numbers. A *place* counts bytes of text. A *cursor* is what readers are given:
-it runs ahead of the place by `shift`, which grows whenever a line that somebody had been
-shown was rewritten before it ended (a progress bar). So the cursor of a reader who saw
-`50%` lies before the line that now says `100%`, and the next read brings that line whole.
+it is ahead of the place by `shift`, which grows whenever a line that a reader had been shown
+was rewritten before it ended (a progress bar). So the cursor of a reader that saw `50%` is
+before the line that now says `100%`, and the next read returns that whole line.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class TextLog:
         return min(place, shifts[index][0]) if index < len(shifts) else place
 
     def read(self, start: int, limit: int) -> Excerpt:
-        """Return up to *limit* bytes from place *start*, from later if that is gone."""
+        """Return up to *limit* bytes from place *start*, or from a later place if that is gone."""
         start = max(start, self.first)
         end = min(start + limit, self.committed)
         in_memory = self.committed - len(self._buffer)
@@ -110,7 +110,7 @@ class TextLog:
         return Excerpt(place=start, text=b"".join(pieces))
 
     def flush(self) -> None:
-        """Write the buffer to the files; what a full disk refuses is gone, and `first` says so."""
+        """Write the buffer to the files; what a full disk refuses is lost, and `first` shows it."""
         if not self._buffer:
             return
         try:
@@ -142,7 +142,7 @@ class TextLog:
             self._forget_shifts()
 
     def _forget_shifts(self) -> None:
-        """Keep of the shifts before the oldest text only the last, which still counts."""
+        """Of the shifts before the oldest text keep only the last, which is still in effect."""
         shifts = self._positions.shifts
         old = bisect.bisect_right(shifts, self.first, key=lambda entry: entry[0])
         del shifts[: max(0, old - 1)]
@@ -162,7 +162,7 @@ class TextLog:
         return b"".join(pieces)
 
     def _found(self) -> list[int]:
-        """Find the segments of a log that was left behind, cut to what its positions count."""
+        """Find the segments of an earlier host's log, cut to what its positions count."""
         names = [name for name in os.listdir(self._directory) if name.startswith("text.")]
         starts = sorted(int(name.partition(".")[2]) for name in names)
         for start in [start for start in starts if start >= self.committed]:

@@ -1,1 +1,1 @@
-"""Transports turn bytes into a payload and back; each is handed `handle`."""
+"""Transports: each turns bytes into requests and answers into bytes, and calls one `handle`."""

@@ -1,4 +1,4 @@
-"""Who asks: every payload comes with its principal."""
+"""Callers and answers: what a transport passes to `handle` with a request, and what it gets."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ _CREDENTIALS = struct.Struct("3i")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """The process at the other end, as the kernel knows it."""
+    """The process that sent a request, as the kernel reports it."""
 
     transport: str
     uid: int | None
     pid: int | None
 
 
-# Takes bytes, and keeps who gives them waiting while the other end does not read.
+# Sends bytes to the caller of a stream; awaiting it lasts as long as the caller does not read.
 Hear = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
-    """An answer that goes on: *head* is the envelope, *pour* gives what follows to who listens.
+    """An answer that continues: *head* is the envelope, *pour* sends what follows.
 
-    It returns at the end, and cancelling it ends what it tells of; *give* takes input meanwhile.
-    With *patient* the head may wait for what comes first: one thing to read is faster than two.
+    *pour* returns at the end of the stream; cancelling it ends the operation that it reports on.
+    *give* takes the caller's input meanwhile. With *patient* the head may be sent together with
+    the first data: for the caller, one read is faster than two.
     """
 
     head: bytes
@@ -39,7 +40,7 @@ class Streaming:
 
 
 def pouring(chunks: AsyncIterator[bytes]) -> Callable[[Hear], Awaitable[None]]:
-    """Return the `pour` of an iterator."""
+    """Return a `pour` that sends what an iterator yields."""
 
     async def pour(hear: Hear) -> None:
         async with contextlib.aclosing(chunks) as source:  # type: ignore[type-var]
@@ -49,7 +50,7 @@ def pouring(chunks: AsyncIterator[bytes]) -> Callable[[Hear], Awaitable[None]]:
     return pour
 
 
-# The one function behind every transport.
+# The one function that every transport calls.
 Handle = Callable[[bytes, Caller], Awaitable[bytes | Streaming]]
 
 
@@ -59,6 +60,6 @@ def peer(sock: socket.socket) -> Caller:
         raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
         pid, uid, _ = _CREDENTIALS.unpack(raw)
         return Caller(transport="unix", uid=uid, pid=pid)
-    # macOS: xucred carries the uid behind a version word, and no pid.
+    # macOS: xucred has the uid after a version word, and no pid.
     raw = sock.getsockopt(0, 0x001, 76)
     return Caller(transport="unix", uid=struct.unpack_from("i", raw, 4)[0], pid=None)

@@ -1,7 +1,7 @@
 """Notice that a half-closed peer is gone for good, without polling it.
 
 A client may send its request, close its writing side and wait for the answer. From then
-on nothing more can be read, so only the hang-up itself tells that it stopped waiting.
+on nothing more can be read, so only the hang-up itself shows that it stopped waiting.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 
 class HangupWatch:
-    """One epoll set for all half-closed clients; itself a descriptor of the event loop."""
+    """One epoll set for all half-closed clients; the event loop watches its descriptor."""
 
     def __init__(self) -> None:
         self._callbacks: dict[int, Callable[[], None]] = {}
@@ -22,7 +22,7 @@ class HangupWatch:
 
     def add(self, fd: int, gone: Callable[[], None]) -> None:
         """Call *gone* when the peer of *fd* has closed both sides."""
-        if self._epoll is None:  # macOS: the answer will find out
+        if self._epoll is None:  # macOS: noticed when the answer is written
             return
         self._callbacks[fd] = gone
         self._epoll.register(fd, select.EPOLLHUP | select.EPOLLERR | select.EPOLLONESHOT)

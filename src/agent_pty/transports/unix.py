@@ -1,8 +1,9 @@
 """The Unix socket: one JSON object per line in, one per line out.
 
-A connection may carry many requests, answered in order; who wants several at once opens
-several. No client can hold up another: lines, waiting requests and unread answers are
-bounded, and who exceeds a bound is told and dropped.
+A connection may carry many requests, which are answered in order; a client that wants several
+answers at once opens several connections. No client can block another: lines, waiting requests
+and unread answers are bounded. A client that exceeds a bound gets an error, is paused or is
+disconnected.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from agent_pty.transports.caller import Caller, Handle, Streaming, peer
 from agent_pty.transports.hangup import HangupWatch
 
 _MOST_CLIENTS = 4096
-# asyncio listens again, with 100 unless told: a burst of clients would be turned away.
+# asyncio calls listen again, by default with 100: a burst of clients would be turned away.
 _BACKLOG = 512
 _MOST_WAITING = 64
-# A line that was begun is finished within this time; an idle connection may stay.
+# A line that was begun must be finished within this time; an idle connection may stay.
 _LINE_SECONDS = 30.0
-# An answer that nobody reads for this long has no reader.
+# A client that does not read its answer for this long is disconnected.
 _READ_SECONDS = 60.0
 _MOST_UNREAD = 1024 * 1024
 _MOST_STREAMED = 64 * 1024
-# A client that gets no sign of life for two seconds takes us for dead.
+# A client that receives nothing for two seconds assumes that the daemon hangs.
 _ACKNOWLEDGE = 0.5
 
 
@@ -49,7 +50,7 @@ class UnixServer:
         )
 
     def stop_accepting(self) -> None:
-        """Take no new client; the ones there are served on."""
+        """Accept no new client; those that are connected are still served."""
         if self._server is not None:
             self._server.close()
 
@@ -78,11 +79,11 @@ class UnixClient(asyncio.Protocol):
         self._finishing = False
         self._streaming: Streaming | None = None
         self._unsent = bytearray()
-        self._soon = False  # it will be sent in the next turn of the loop
+        self._soon = False  # `_unsent` will be sent in the next turn of the loop
         self._fd = -1
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Let in who has our uid; the socket's mode says the same, this is the second lock."""
+        """Accept only our own uid: a second check, the socket's mode ensures the same."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_MOST_UNREAD)
         sock = transport.get_extra_info("socket")
@@ -98,7 +99,7 @@ class UnixClient(asyncio.Protocol):
     # -- requests
 
     def data_received(self, data: bytes) -> None:
-        """Cut lines; keep what is unfinished, within bounds."""
+        """Split the data into lines; keep an unfinished one, within bounds."""
         if self._streaming is not None:
             self._streaming.give(data)
             return
@@ -115,7 +116,7 @@ class UnixClient(asyncio.Protocol):
         if len(self._buffer) > LARGEST_REQUEST:
             self._too_large()
             return
-        if begin == 0:  # the line before was finished: what is there was begun just now
+        if begin == 0:  # the previous line is finished: the rest was begun just now
             self._stop_timing()
         self._time_line()
 
@@ -149,7 +150,7 @@ class UnixClient(asyncio.Protocol):
     def _line_late(self) -> None:
         self._line_timer = None
         if self._transport is not None and not self._transport.is_reading():
-            self._time_line()  # it is us who do not read the rest
+            self._time_line()  # we paused reading: the client is not late
             return
         self.drop()
 
@@ -174,7 +175,7 @@ class UnixClient(asyncio.Protocol):
             self._finish()
 
     async def _stream(self, answer: Streaming) -> None:
-        """Give the connection to a stream: from now on it carries bytes, both ways, to its end."""
+        """Use the connection for a stream: it carries bytes, both ways, until it closes."""
         self._streaming = answer
         self._unsent += answer.head + b"\n"
         if answer.patient:
@@ -183,20 +184,20 @@ class UnixClient(asyncio.Protocol):
             self._send_unsent()
         if self._transport is not None:
             self._transport.set_write_buffer_limits(high=_MOST_STREAMED)
-        for line in self._waiting:  # typed right behind the request, and cut into lines
+        for line in self._waiting:  # input that came right after the request, split into lines
             answer.give(line + b"\n")
         if self._buffer:
             answer.give(bytes(self._buffer))
         self._waiting.clear()
         self._buffer.clear()
         try:
-            await answer.pour(self._hear)
+            await answer.pour(self._send_piece)
         finally:
             self._send_unsent()
             self._finish()
 
-    async def _hear(self, data: bytes) -> None:
-        """Send a piece of a stream; what is said in one breath goes together."""
+    async def _send_piece(self, data: bytes) -> None:
+        """Send a piece of a stream, together with others of the same turn of the loop."""
         if len(self._unsent) + len(data) > _MOST_STREAMED:
             self._send_unsent()
             self._write(data)
@@ -231,18 +232,26 @@ class UnixClient(asyncio.Protocol):
         """The client does not read: do nothing more for it until it does."""
         self._room.clear()
         if self._streaming is not None:
-            return  # what a stream holds for its reader is bounded: it may come back any time
+            return  # what a stream buffers is bounded, so the client may read on at any time
+        self._time_reading()
+
+    def _time_reading(self) -> None:
+        """Drop the client if it reads nothing for too long."""
+        self._stop_timing_reading()
         self._read_timer = asyncio.get_running_loop().call_later(_READ_SECONDS, self.drop)
 
-    def resume_writing(self) -> None:
-        """Go on."""
-        self._room.set()
+    def _stop_timing_reading(self) -> None:
         if self._read_timer is not None:
             self._read_timer.cancel()
             self._read_timer = None
 
+    def resume_writing(self) -> None:
+        """The client reads again: continue to work for it."""
+        self._room.set()
+        self._stop_timing_reading()
+
     def _refuse(self, answer: bytes) -> None:
-        """Say why and hang up; what else arrives is not looked at."""
+        """Send the error and hang up; whatever else arrives is ignored."""
         self._finishing = True
         self._buffer.clear()
         self._waiting.clear()
@@ -266,12 +275,12 @@ class UnixClient(asyncio.Protocol):
     def _finish(self) -> None:
         if self._transport is not None:
             self._server.hangups.remove(self._fd)
-            # Closing waits until everything is read; somebody who never reads is not waited for.
-            self._read_timer = asyncio.get_running_loop().call_later(_READ_SECONDS, self.drop)
+            # Closing waits until the client has read everything; one that never reads is dropped.
+            self._time_reading()
             self._transport.close()
 
     def drop(self) -> None:
-        """Hang up now."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._server.hangups.remove(self._fd)
             self._transport.abort()

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import inspect
 import textwrap
 from collections.abc import Sequence
 
@@ -28,7 +29,7 @@ CLIENT_COMMANDS = ("serve", "stop", "restart", "doctor", "top", "skill")
 
 def of_op(op: Op, command: Command) -> Subcommand:
     """Return a subcommand that an op declares."""
-    summary = command.summary or (op.request.__doc__ or "").strip()
+    summary = command.summary or inspect.cleandoc(op.request.__doc__ or "")
     return Subcommand(
         name=command.name or op.name,
         summary=summary,

@@ -1,1 +1,1 @@
-"""`doctor`: what could go wrong, found before it does."""
+"""`doctor`: find problems before they do harm."""

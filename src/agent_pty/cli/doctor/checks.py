@@ -1,6 +1,6 @@
-"""What `doctor` looks at on this machine and in this home.
+"""The checks of this machine and of this home.
 
-A look returns what it saw, or raises; a `Trouble` names what is wrong and the remedy.
+A `Look` returns what it found, or raises; a `Trouble` names what is wrong and the remedy.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Trouble(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -49,15 +49,15 @@ class Check:
 
 
 def examine(name: str, look: Look, call: Invocation) -> Check:
-    """Look, and turn whatever is raised into a failed check."""
+    """Run one check; whatever it raises is a failed check."""
     try:
         return Check(name=name, ok=True, detail=look(call))
-    except Exception as error:  # noqa: BLE001  a doctor that breaks down says nothing of the rest
+    except Exception as error:  # noqa: BLE001  one broken check must not hide the others
         return Check(name=name, ok=False, detail=reason(error))
 
 
 def reason(error: BaseException) -> str:
-    """Say in one line what an error says."""
+    """Return the message of an error in one line."""
     if isinstance(error, OSError) and error.strerror:
         text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     elif isinstance(error, (Trouble, AgentPtyError, OSError, subprocess.SubprocessError)):
@@ -71,7 +71,7 @@ def reason(error: BaseException) -> str:
 
 
 def git(_call: Invocation) -> str:
-    """Look for git."""
+    """Check that git is installed."""
     if shutil.which("git") is None:
         raise Trouble("not on PATH: install git")
     return _said(["git", "--version"])
@@ -106,7 +106,7 @@ def shell(call: Invocation) -> str:
 
 def emulator(_call: Invocation) -> str:
     """Draw a word and read it back."""
-    from agent_pty.emulator import Emulator  # noqa: PLC0415  whether it loads is the question
+    from agent_pty.emulator import Emulator  # noqa: PLC0415  that it loads is part of the check
 
     terminal = Emulator(rows=1, cols=8)
     terminal.feed(b"ok")
@@ -137,7 +137,7 @@ def _number(path: str) -> int:
 
 
 def files(_call: Invocation) -> str:
-    """Look at the limit of open files; the keeper raises its own to the hard one."""
+    """Check the limit of open files; the keeper raises its own to the hard limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     text = f"soft {_limit(soft)}, hard {_limit(hard)}"
     if hard != resource.RLIM_INFINITY and hard < _FEWEST_FILES:
@@ -150,7 +150,7 @@ def _limit(value: int) -> str:
 
 
 def shells(_call: Invocation) -> str:
-    """Look which shells there are."""
+    """List the shells that are installed."""
     found = [name for name in _SHELLS if shutil.which(name)]
     if not found:
         raise Trouble(f"none of {', '.join(_SHELLS)} is on PATH: install one")
@@ -158,7 +158,7 @@ def shells(_call: Invocation) -> str:
 
 
 def tmux(_call: Invocation) -> str:
-    """Look for tmux, which most people do not need."""
+    """Look for tmux, which is optional."""
     if shutil.which("tmux") is None:
         return "not installed (only needed for --backend tmux)"
     try:
@@ -171,12 +171,12 @@ def tmux(_call: Invocation) -> str:
 
 
 def log_dir(call: Invocation) -> str:
-    """Write where the evidence goes."""
+    """Check that evidence can be written."""
     return _writable(call.layout.log_dir)
 
 
 def socket_parent(call: Invocation) -> str:
-    """Write where the socket goes."""
+    """Check that the directory of the socket can be written."""
     return _writable(os.path.dirname(call.layout.socket))
 
 
@@ -199,13 +199,13 @@ def _writable(directory: str) -> str:
 
 
 def home(call: Invocation) -> str:
-    """Look whose the home is, who may enter it, and whether it takes files."""
+    """Check who owns the home, who may enter it, and whether files can be written there."""
     path = call.layout.home
     _takes_files(_existing(path))
     try:
         found = os.stat(path)
     except FileNotFoundError:
-        return _promised(path)
+        return _creatable(path)
     if not stat.S_ISDIR(found.st_mode):
         raise Trouble(f"{path} is no directory: move it away, or set AGENT_PTY_HOME")
     if found.st_uid != os.getuid():
@@ -215,7 +215,7 @@ def home(call: Invocation) -> str:
     return _writable(path)
 
 
-def _promised(path: str) -> str:
+def _creatable(path: str) -> str:
     parent = _existing(path)
     if not os.access(parent, os.W_OK | os.X_OK):
         raise Trouble(f"{path} cannot be made, {parent} is not writable: set AGENT_PTY_HOME")
@@ -226,7 +226,7 @@ def _takes_files(path: str) -> None:
     system = os.statvfs(path)
     if system.f_flag & os.ST_RDONLY:
         raise Trouble(f"{path} is read-only: remount it, or set AGENT_PTY_HOME to another place")
-    # Some file systems do not count their inodes and say that they have none.
+    # Some file systems do not count their inodes and report that they have none.
     if system.f_bavail == 0 or (system.f_files and system.f_favail == 0):
         raise Trouble(f"the file system of {path} is full: make room, or set AGENT_PTY_HOME")
 
@@ -243,7 +243,7 @@ def _chmod(path: str, mode: int, right: int) -> str:
 
 
 def permissions(call: Invocation) -> str:
-    """Look whether others can reach what is ours, or put something in its place."""
+    """Check that other users can neither reach nor replace our files."""
     faults = [*_open_to_others(call.layout), *_unsafe_parent(call.layout)]
     if faults:
         raise Trouble("; ".join(faults))
@@ -270,13 +270,13 @@ def _unsafe_parent(where: Layout) -> Iterator[str]:
     mode = _mode(parent)
     if mode and os.stat(parent).st_uid not in (os.getuid(), 0):
         yield f"{parent} belongs to somebody else: choose another place with --socket"
-    # The home is mended by every command before it is used.
+    # Every command corrects the mode of the home before it uses it.
     if parent != where.home and mode & _OTHERS_WRITE and not mode & stat.S_ISVTX:
         yield f"a socket in {parent} can be replaced by others: chmod go-w {shlex.quote(parent)}"
 
 
 def socket(call: Invocation) -> str:
-    """Look at the socket's path and at what is there."""
+    """Check the path of the socket, and what exists there."""
     where = call.layout
     for path in (where.socket, where.keeper_socket):
         length = len(os.fsencode(path))
@@ -296,7 +296,7 @@ def socket(call: Invocation) -> str:
 
 
 def listening(path: str) -> bool:
-    """Whether somebody takes connections at *path*; raise if that cannot be told."""
+    """Whether a process accepts connections at *path*; raise if that cannot be found out."""
     with sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM) as probe:
         probe.setblocking(False)
         try:
@@ -304,12 +304,12 @@ def listening(path: str) -> bool:
         except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError):
             return False
         except BlockingIOError:
-            return True  # so many wait that there is no room for us
+            return True  # so many clients wait that the queue is full
     return True
 
 
 def disk(call: Invocation) -> str:
-    """Look how much room the home has."""
+    """Check how much free space the home has."""
     path = _existing(call.layout.home)
     system = os.statvfs(path)
     free = system.f_bavail * system.f_frsize
@@ -319,7 +319,7 @@ def disk(call: Invocation) -> str:
     return text
 
 
-# The contract's four first, in its order.
+# The four checks of the contract first, in its order.
 LOOKS: tuple[tuple[str, Look], ...] = (
     ("git", git),
     ("shell", shell),

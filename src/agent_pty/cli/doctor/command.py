@@ -1,4 +1,4 @@
-"""`doctor`: look for what could go wrong before it does. Never raises, never starts a daemon."""
+"""`doctor`: find problems before they do harm. Never raises, never starts a daemon."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def doctor(call: Invocation) -> int:
-    """Look at everything, and say what is wrong."""
+    """Run every check, and report what is wrong."""
     found = [examine(name, look, call) for name, look in LOOKS]
     seen = daemon_checks.look(call)
     found += seen.checks
@@ -70,23 +70,26 @@ def _printable(text: str) -> str:
 COMMANDS = (
     client_command(
         "doctor",
-        "Check this machine, the home and the daemon, and say what to do; starts nothing.",
+        "Check this machine, the home directory and the daemon, and name remedies; starts nothing.",
         Command(
             parts=(
                 part(
-                    "orphans", "--orphans", action="store_true", help="list what lost sessions left"
+                    "orphans",
+                    "--orphans",
+                    action="store_true",
+                    help="list processes that belong to no session",
                 ),
                 part(
                     "log_dir",
                     "--log-dir",
                     metavar="DIR",
-                    help="evidence (default: ~/.agent-pty/runs)",
+                    help="where evidence is stored (default: ~/.agent-pty/runs)",
                 ),
                 part(
                     "shell",
                     "--shell",
                     metavar="PATH",
-                    help="shell to try (default: bash, else sh)",
+                    help="shell to test (default: bash, else sh)",
                 ),
             ),
             examples=("agent-pty doctor", "agent-pty doctor --json --orphans"),

@@ -1,4 +1,4 @@
-"""What `doctor` says of the daemon, and of sessions and processes without one."""
+"""The checks of the daemon, and of sessions and processes that wait for one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from agent_pty.cli.doctor.checks import Check, Trouble, examine, listening, reas
 from agent_pty.cli.lifecycle import status_of
 from agent_pty.client.connection import connect
 from agent_pty.core.layout import Layout
+from agent_pty.core.status import status_object
 from agent_pty.errors import AgentPtyError
 from agent_pty.store.lock import held
 
 if TYPE_CHECKING:
     from agent_pty.cli.doctor.leftovers import Leftovers, Orphan
 
-# More than a daemon needs to find out that a host does not answer.
+# Longer than a daemon needs to notice that a host does not answer.
 _PATIENCE = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """What runs for a home; *orphans* are what nobody accounts for."""
+    """What runs for a home; *orphans* are processes that neither daemon nor keeper knows."""
 
     status: dict[str, Any]
     log_dir: str | None
@@ -32,7 +33,7 @@ class Running:
 
 
 def look(call: Invocation) -> Running:
-    """Ask the daemon, then compare its word with the process table."""
+    """Ask the daemon, then compare its answer with the process table."""
     where = _layout(call)
     status, instances = _ask(call)
     orphans: list[Orphan] = []
@@ -46,7 +47,7 @@ def look(call: Invocation) -> Running:
 
 
 def _layout(call: Invocation) -> Layout | None:
-    """Return where things are, None if even that cannot be said."""
+    """Return where the files of this home are; None if that is an error."""
     try:
         return call.layout
     except (AgentPtyError, OSError):
@@ -60,11 +61,11 @@ def _ask(call: Invocation) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the daemon's status and the instances of its sessions."""
     try:
         where = call.layout
-        # First the list: a host that does not answer is known only once it was asked.
+        # The list first: the daemon notices that a host does not answer only when it asks it.
         instances = _instances(where)
         return status_of(where), instances
     except AgentPtyError as error:
-        return _silent(call, reason(error)), frozenset()
+        return _no_status(call, reason(error)), frozenset()
 
 
 def _instances(where: Layout) -> frozenset[str]:
@@ -75,16 +76,9 @@ def _instances(where: Layout) -> frozenset[str]:
         return frozenset()  # the status says why
 
 
-def _silent(call: Invocation, error: str) -> dict[str, Any]:
+def _no_status(call: Invocation, error: str) -> dict[str, Any]:
     where = _layout(call)
-    return {
-        "socket": where.socket if where else None,
-        "running": False,
-        "session_count": 0,
-        "trace_path": None,
-        "error": error,
-        "pid": None,
-    }
+    return status_object(where.socket if where else None, error=error)
 
 
 def _daemon(where: Layout, status: dict[str, Any]) -> str:
@@ -116,7 +110,7 @@ def _running(where: Layout, status: dict[str, Any]) -> str:
 
 
 def _locked(where: Layout, error: str) -> str:
-    from agent_pty.cli.doctor.leftovers import holder  # noqa: PLC0415  a broken psutil is for `leftovers`
+    from agent_pty.cli.doctor.leftovers import holder  # noqa: PLC0415  `leftovers` reports a broken psutil
 
     pid = holder(where.daemon_lock)
     who, remedy = (f" (pid {pid})", f"`kill -9 {pid}`") if pid else ("", "end it")
@@ -144,16 +138,16 @@ def _left(
             f"{len(left.orphans)} process(es) belong to no session: "
             f"`agent-pty doctor --orphans` lists them, `kill {pids}` ends them"
         )
-    return "none" if left.nobody else _waiting(left) + _hope(where, status)
+    return "none" if left.nothing_waits else _waiting(left) + _remedy(where, status)
 
 
 def _waiting(left: Leftovers) -> str:
     if left.sessions == 0:
-        return f"{left.servants} process(es) of ours wait for a daemon"
+        return f"{left.own_processes} process(es) of ours wait for a daemon"
     many = "1 session waits" if left.sessions == 1 else f"{left.sessions} sessions wait"
     return f"{many} for a daemon"
 
 
-def _hope(where: Layout, status: dict[str, Any]) -> str:
+def _remedy(where: Layout, status: dict[str, Any]) -> str:
     locked = not status["running"] and held(where.daemon_lock)
     return " that can be asked" if locked else ": any command starts one"

@@ -1,7 +1,7 @@
-"""Processes of a home that nobody accounts for.
+"""Processes of a home that neither the daemon nor the keeper knows.
 
-Ours are known by their command line, a session's by the marks in its environment. Where
-the system does not show other processes' environments (macOS), none is found.
+Our own processes are recognized by their command line, those of a session by the marks in their
+environment. Where the system does not show other processes' environments (macOS), none is found.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from agent_pty.process import table
 from agent_pty.process.tree import INSTANCE_VARIABLE
 
 _PATIENCE = 5.0
-_SERVANTS = (" -m agent_pty.keeper ", " -m agent_pty.daemon ")
+_OWN_MODULES = (" -m agent_pty.keeper ", " -m agent_pty.daemon ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Orphan:
-    """A process that nobody knows; *instance* is None if it is a keeper, host or daemon."""
+    """A process that is not known; *instance* is None if it is a keeper, host or daemon."""
 
     pid: int
     command: str
@@ -36,16 +36,16 @@ class Orphan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leftovers:
-    """What there is without a daemon (sessions, our own processes), and what nobody knows."""
+    """What waits for a daemon (sessions, our own processes), and processes that are not known."""
 
     sessions: int
-    servants: int
+    own_processes: int
     orphans: list[Orphan]
 
     @property
-    def nobody(self) -> bool:
+    def nothing_waits(self) -> bool:
         """Whether nothing waits for a daemon."""
-        return self.sessions == 0 and self.servants == 0
+        return self.sessions == 0 and self.own_processes == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,39 +54,39 @@ class _Seen:
     home: str | None
     instance: str | None
     command: str = ""
-    servant: bool = False
+    own: bool = False
 
 
 def survey(where: Layout, *, status: dict[str, Any] | None, instances: frozenset[str]) -> Leftovers:
     """Compare the process table with what the daemon (*status*, *instances*) and keeper know."""
-    # The table first: a session that starts meanwhile is then known to the keeper.
+    # Read the table first: a session that starts meanwhile is then known to the keeper.
     seen = _scan(where)
     keeper = asyncio.run(_keeper(where, status))
-    servants = [one for one in seen if one.servant]
+    own = [one for one in seen if one.own]
     held = keeper.sessions.keys() if keeper is not None else frozenset[str]()
     known = instances | held
-    if keeper is None and servants:
-        known |= _recorded(where)  # only the hosts know, and the next daemon asks them
-    marked = [one for one in seen if one.instance and not one.servant]
+    if keeper is None and own:
+        known |= _recorded(where)  # only the hosts know them, and the next daemon asks the hosts
+    marked = [one for one in seen if one.instance and not one.own]
     lost = [one for one in marked if one.instance not in known]
     if status is not None:
         ours = {status["pid"]}
         if keeper is not None:
             ours |= {keeper.pid, *keeper.hosts.values()}
         ours |= {host["pid"] for host in status.get("hosts", ())} | {status.get("keeper_pid")}
-        lost += [one for one in servants if one.entry.pid not in ours]
-        return Leftovers(sessions=0, servants=0, orphans=_alive(lost))
+        lost += [one for one in own if one.entry.pid not in ours]
+        return Leftovers(sessions=0, own_processes=0, orphans=_alive(lost))
     waiting = held | {one.instance for one in marked} & known
-    return Leftovers(sessions=len(waiting), servants=len(servants), orphans=_alive(lost))
+    return Leftovers(sessions=len(waiting), own_processes=len(own), orphans=_alive(lost))
 
 
 def _alive(lost: Iterable[_Seen]) -> list[Orphan]:
-    """Leave out what has ended since: a session may have been killed as we looked."""
+    """Return those that still run: a session may have been killed in the meantime."""
     return [
         Orphan(
             pid=one.entry.pid,
             command=one.command,
-            instance=None if one.servant else one.instance,
+            instance=None if one.own else one.instance,
         )
         for one in lost
         if (now := table.entry(one.entry.pid)) and now.alive and now.birth == one.entry.birth
@@ -119,19 +119,20 @@ async def _keeper(where: Layout, status: dict[str, Any] | None) -> Holdings | No
 
 
 def holder(lock: str) -> int | None:
-    """Return a process that has this lock file open, None if that is not to be seen."""
+    """Return a process that has this lock file open, None if that cannot be seen."""
     path = os.path.realpath(lock)
     return next((pid for pid in table.snapshot() if path in table.open_files(pid)), None)
 
 
 def _scan(where: Layout) -> list[_Seen]:
-    """Return the processes of this home, all sessions' and ours."""
+    """Return the processes of this home: those of its sessions, and our own."""
     home = os.path.realpath(where.home)
     seen = [_look(entry) for entry in table.snapshot().values() if entry.alive]
-    # Somebody inside a session may point AGENT_PTY_HOME here; the session is not from here.
+    # A program in a session of another home may set AGENT_PTY_HOME to ours; that session is
+    # not one of this home.
     foreign = {one.instance for one in seen if one.home != home}
     mine = [_read_command(one, home) for one in seen if one.home == home]
-    return [one for one in mine if one.servant or (one.instance and one.instance not in foreign)]
+    return [one for one in mine if one.own or (one.instance and one.instance not in foreign)]
 
 
 def _look(entry: table.Entry) -> _Seen:
@@ -156,17 +157,17 @@ def _read_command(one: _Seen, home: str) -> _Seen:
         home=one.home,
         instance=one.instance,
         command=command,
-        servant=_serves(command, home),
+        own=_is_own(command, home),
     )
 
 
-def _serves(command: str, home: str) -> bool:
-    """Whether this is a keeper, or one of the hosts and daemons that keep its command line."""
-    for module in _SERVANTS:
+def _is_own(command: str, home: str) -> bool:
+    """Whether this is a keeper, or a host or daemon: they have the keeper's command line."""
+    for module in _OWN_MODULES:
         _, found, words = command.partition(module)
         if found:
             try:
                 return bool(os.path.realpath(json.loads(words)["home"]) == home)
             except (ValueError, KeyError, TypeError):
-                return False  # somebody who only writes about us: an editor, a grep
+                return False  # a program that only mentions us: an editor, a grep
     return False

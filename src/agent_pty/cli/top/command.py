@@ -17,7 +17,7 @@ _COLUMNS = 80
 
 def top(call: Invocation) -> int:
     """Show the table, live or once."""
-    call.connect().close()  # starts the daemon if it must be started
+    call.connect().close()  # starts the daemon if none runs
     if call.json or call.options.once:
         return _snapshot(call)
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
@@ -42,10 +42,10 @@ COMMANDS = (
     client_command(
         "top",
         "Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
-        "Keys: up/down or j/k select, enter attaches (ctrl-] comes back), i interrupts,\n"
-        "x kills after a question, / filters by name, q or ctrl-c leaves.",
+        "Keys: up/down or j/k select, enter attaches (ctrl-] detaches), i interrupts,\n"
+        "x kills after a question, / filters by name, q or ctrl-c quits.",
         Command(
-            parts=(part("once", "--once", action="store_true", help="print the table and leave"),),
+            parts=(part("once", "--once", action="store_true", help="print the table once"),),
             examples=("agent-pty top", "agent-pty top --once", "agent-pty top --json"),
         ),
     ),

@@ -1,4 +1,4 @@
-"""A connection to the daemon in an event loop, for a command that must not stand still."""
+"""A connection to the daemon in an event loop, for a command that must not block."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _LONGEST_ANSWER = 64 * 1024 * 1024
 
 
 class Link:
-    """One question at a time, or one stream. Connects when first used, and again after a loss."""
+    """Carries one request at a time, or one stream; connects on first use and after a loss."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._ends: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     def close(self) -> None:
-        """Hang up; the next question connects again."""
+        """Close the connection; the next request opens another."""
         if self._ends is not None:
             self._ends[1].close()
             self._ends = None
@@ -34,12 +34,12 @@ class Link:
             envelope = json.loads(await self._answer(op, fields))
             answered = True
         finally:
-            if not answered:  # given up: a late answer must not be taken for the next one
+            if not answered:  # abandoned: a late answer must not be taken for the next one
                 self.close()
         return unwrapped(envelope).get("data")
 
     async def events(self, **fields: Any) -> AsyncIterator[dict[str, Any]]:
-        """Yield what happens; raise when the daemon is gone."""
+        """Yield events; raise when the daemon is gone."""
         await self.ask("watch", **fields)
         while True:
             yield json.loads(await self._line())
@@ -51,7 +51,7 @@ class Link:
                 self._ends = await asyncio.open_unix_connection(self._path, limit=_LONGEST_ANSWER)
             except OSError as error:
                 raise DaemonUnreachable(f"connect to {self._path}: {error.strerror}") from error
-        with contextlib.suppress(OSError):  # what was answered before the end says more
+        with contextlib.suppress(OSError):  # an answer that came before says more than this error
             self._ends[1].write(request)
         return await self._line()
 

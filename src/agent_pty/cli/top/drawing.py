@@ -1,14 +1,14 @@
 """A full-screen picture made of lines: only those that changed are drawn again. Pure.
 
-Rule of the file: one draw is one piece of bytes, marked as one step (`CSI ? 2026`), so that
-no terminal shows half of it.
+Rule of the file: one draw is one byte string, marked as one step (`CSI ? 2026`), so that no
+terminal shows half of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Alternate screen, no cursor, no wrapping: a character wider than we think moves nothing else.
+# Alternate screen, no cursor, no wrapping: a character wider than expected moves nothing else.
 _ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[0m\x1b[2J"
 _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
 
@@ -26,7 +26,7 @@ class Canvas:
         self._shown = None
 
     def draw(self, lines: Sequence[str]) -> bytes:
-        """Return what makes the terminal show *lines*, nothing if it does already."""
+        """Return the bytes that make the terminal show *lines*; empty if it shows them already."""
         before = self._shown
         self._shown = list(lines)
         if before is None or len(before) != len(lines):
@@ -35,7 +35,7 @@ class Canvas:
         else:
             start = ""
         changed = [
-            # Erased first: behind a full line the cursor stands on its last character.
+            # Erased before it is drawn: after a full line the cursor is on its last character.
             f"\x1b[{row};1H\x1b[0m\x1b[2K{line}"
             for row, (line, old) in enumerate(zip(lines, before, strict=True), start=1)
             if line != old

@@ -1,7 +1,7 @@
 """The full screen of `top`.
 
-Events wake it, and once a second the clock does, for quiet times and CPU. Nothing that the
-daemon is slow to answer keeps a key from being obeyed.
+Events update it, and once a second the clock does, for quiet times and CPU. Keys are handled
+even while the daemon is slow to answer.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from agent_pty.client.terminal import size
 from agent_pty.errors import AgentPtyError
 
 _TICK = 1.0
-# Between two looks at the daemon: at least so long, and four times as long as the look took.
+# The pause between two requests: at least this long, and four times as long as the request took.
 _PAUSE = 0.05
 _SHARE = 4
-# An escape that nothing follows in this time is the key of that name.
+# An escape that nothing follows within this time is the Escape key.
 _ESCAPE_SECONDS = 0.05
 _CHUNK = 1 << 16
 _DETACH = b"\x1d"
@@ -36,7 +36,7 @@ _SIZE = (24, 80)
 
 
 def run(call: Invocation, *, stdin: int, stdout: int) -> None:
-    """Show the table until the person leaves; both must be a terminal in raw mode."""
+    """Show the table until the person quits; both must be a terminal in raw mode."""
     asyncio.run(Live(call, stdin=stdin, stdout=stdout).run())
 
 
@@ -61,10 +61,10 @@ class Live:
         self._tasks = asyncio.TaskGroup()
 
     async def run(self) -> None:
-        """Show the table until the person leaves; what was ordered before that is done."""
+        """Show the table until the person quits; what was ordered before that is still done."""
         loop = asyncio.get_running_loop()
         async with self._tasks:
-            looking = [
+            refreshing = [
                 self._tasks.create_task(self._follow_events()),
                 self._tasks.create_task(self._follow_time()),
             ]
@@ -72,11 +72,11 @@ class Live:
             loop.add_reader(self._stdin, self._typed)
             await self._left.wait()
             loop.remove_reader(self._stdin)
-            for task in looking:
+            for task in refreshing:
                 task.cancel()
         self._survey.close()
 
-    # -- looking
+    # -- refreshing
 
     async def _follow_events(self) -> None:
         while True:
@@ -87,7 +87,7 @@ class Live:
                         self._news.set()
             link.close()
             self._news.set()
-            # Nothing tells when another daemon comes; it may not have missed a thing.
+            # Nothing reports that another daemon has started, and events may have been missed.
             await asyncio.sleep(_TICK)
             self._survey.forget()
 
@@ -107,10 +107,10 @@ class Live:
                     await self._news.wait()
 
     async def _look(self, *, measure: bool) -> None:
-        """Ask for the list, and for more about what is in sight."""
+        """Ask for the list of sessions, and for the details of the visible ones."""
         try:
             self._menu.show(await self._survey.refresh())
-            shown = self._in_sight()
+            shown = self._visible_rows()
             if measure:
                 self._survey.measure(shown)
             await self._survey.look_at(shown, again=self._menu.chosen if measure else None)
@@ -119,7 +119,7 @@ class Live:
         except AgentPtyError as error:
             self._trouble = str(error)
 
-    def _in_sight(self) -> list[Row]:
+    def _visible_rows(self) -> list[Row]:
         menu = self._menu
         height = table.plan(*self._size, len(menu.rows)).table_rows
         return [menu.rows[place] for place in table.window(len(menu.rows), menu.index, height)]
@@ -149,7 +149,7 @@ class Live:
         while data:
             data = data[os.write(self._stdout, data) :]
 
-    # -- obeying
+    # -- keys and orders
 
     def _typed(self) -> None:
         if self._escape is not None:
@@ -170,13 +170,13 @@ class Live:
         for key in keys:
             order = self._menu.feed(key)
             if order is not None:
-                self._obey(order)
+                self._carry_out(order)
             if order is not None and order.do in (Do.LEAVE, Do.ATTACH):
-                break  # what was typed behind it was not meant for us
-        self._news.set()  # other rows may be in sight
+                break  # what was typed after it was not meant for `top`
+        self._news.set()  # other rows may be visible
         self._draw()
 
-    def _obey(self, order: Order) -> None:
+    def _carry_out(self, order: Order) -> None:
         if order.do is Do.LEAVE:
             self._left.set()
         elif order.do is Do.REDRAW:
@@ -201,7 +201,7 @@ class Live:
         self._draw()
 
     def _attach(self, row: Row) -> None:
-        """Give the terminal to a session until the person leaves it or it ends."""
+        """Give the terminal to a session until the person detaches or it ends."""
         if row.instance == self._here or row.state != "running":
             why = "top runs in it" if row.instance == self._here else f"it is {row.state}"
             self._menu.say(f"cannot attach to {row.id}: {why}")

@@ -28,7 +28,7 @@ _FIRST_PRINTABLE = " "
 
 
 class Keyboard:
-    """Cut what is typed into keys; bytes may be split anywhere.
+    """Splits input into keys; a key's bytes may arrive in pieces.
 
     While *unfinished*, an escape may be a key of its own or the beginning of another one:
     if nothing follows soon, call `finish`.
@@ -44,7 +44,7 @@ class Keyboard:
         return bool(self._begun)
 
     def feed(self, data: bytes) -> list[str]:
-        """Return the keys that *data* completes; a sequence nobody knows is no key."""
+        """Return the keys that *data* completes; unknown sequences are left out."""
         text, self._begun = self._begun + self._decoder.decode(data), ""
         keys = []
         for found in _KEY.finditer(text):
@@ -56,7 +56,7 @@ class Keyboard:
         return [key for key in keys if key]
 
     def finish(self) -> list[str]:
-        """Nothing follows: a lone escape is a key."""
+        """Return the key for a lone escape that nothing follows."""
         begun, self._begun = self._begun, ""
         return ["escape"] if begun == "\x1b" else []
 

@@ -14,7 +14,7 @@ _ENDS = {"home": 0, "g": 0, "end": -1, "G": -1}
 
 
 class Do(Enum):
-    """What is to be done."""
+    """What a key can order."""
 
     LEAVE = "leave"
     REDRAW = "redraw"
@@ -24,7 +24,7 @@ class Do(Enum):
 
     @property
     def past(self) -> str:
-        """Say that it was done."""
+        """The past tense, to report that it was done."""
         return "killed" if self is Do.KILL else f"{self.value}ed"
 
 
@@ -34,7 +34,7 @@ _ANY_TIME = {"ctrl-c": Do.LEAVE, "ctrl-l": Do.REDRAW}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be done, and to which session."""
+    """What must be done, and to which session."""
 
     do: Do
     row: Row | None = None
@@ -50,7 +50,7 @@ class Menu:
         self._all: Sequence[Row] = ()
         self._chosen: str | None = None
         self._index = 0
-        self._doomed: Row | None = None
+        self._kill_question: Row | None = None
         self._typing = False
 
     @property
@@ -73,8 +73,8 @@ class Menu:
     @property
     def footer(self) -> str:
         """The line at the bottom."""
-        if self._doomed is not None:
-            return f"kill {printable(self._doomed.id)} with all its processes? y/n"
+        if self._kill_question is not None:
+            return f"kill {printable(self._kill_question.id)} with all its processes? y/n"
         if self._typing:
             return f"/{printable(self.filter)}_   enter keep  escape clear"
         return printable(self._note) or _HELP
@@ -84,26 +84,26 @@ class Menu:
         self._note = note
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Take the sessions there are now; the chosen one stays chosen wherever it went."""
+        """Show the current sessions; the chosen one stays chosen, wherever it is in the list."""
         self._all = rows
         self.rows = [row for row in rows if self.filter.casefold() in row.id.casefold()]
         places = {row.instance: place for place, row in enumerate(self.rows)}
-        # One that is gone leaves its place to the next.
+        # If the chosen one is gone, the next one takes its place.
         last = max(0, len(self.rows) - 1)
         self._choose(places.get(self._chosen or "", min(self._index, last)))
 
     def _choose(self, index: int) -> None:
         self._index = index
         chosen = self.chosen
-        # While nothing matches a filter, what was chosen is remembered.
+        # While no row matches the filter, the choice is remembered.
         self._chosen = chosen.instance if chosen else self._chosen
 
     def feed(self, key: str) -> Order | None:
-        """Take a key; None if nothing is to be done but to draw."""
+        """Handle a key; None if only the screen must be drawn again."""
         self._note = ""
         if key in _ANY_TIME:
             return Order(do=_ANY_TIME[key])
-        if self._doomed is not None:
+        if self._kill_question is not None:
             return self._answered(key)
         if self._typing:
             self._typed(key)
@@ -111,9 +111,9 @@ class Menu:
         return self._pressed(key)
 
     def _answered(self, key: str) -> Order | None:
-        """Kill the session that the question was about, whatever is called so by now."""
-        doomed, self._doomed = self._doomed, None
-        now = [row for row in self._all if doomed and row.instance == doomed.instance]
+        """Kill the session that the question was about, by its instance: names may have changed."""
+        asked, self._kill_question = self._kill_question, None
+        now = [row for row in self._all if asked and row.instance == asked.instance]
         return Order(do=Do.KILL, row=now[0]) if now and key in ("y", "Y") else None
 
     def _typed(self, key: str) -> None:
@@ -142,5 +142,5 @@ class Menu:
         if key in _ENDS:
             self._choose(_ENDS[key] % len(self.rows))
         if key == "x":
-            self._doomed = self.chosen
+            self._kill_question = self.chosen
         return Order(do=_ON_ROW[key], row=self.chosen) if key in _ON_ROW else None

@@ -1,7 +1,7 @@
-"""What `top` shows: the sessions, what they cost, and the screens of those in sight.
+"""What `top` shows: the sessions, their CPU and memory, and the screens of the visible ones.
 
-Rule of the file: looking changes nothing. Screens are rendered, not read: a reader of the
-transcript, or of `screen`, leaves traces that are meant for the agent's next look.
+Rule of the file: `top` changes nothing in a session. It asks for screens with `render`, because
+`read` and `screen` leave traces that are meant for the agent's next call.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from agent_pty.cli.top.table import Row
 from agent_pty.cli.top.usage import Meter, Usage
 from agent_pty.errors import AgentPtyError
 
-# A host that does not answer in this time is left alone for some time.
-_PATIENCE = 1.0
-_REST = 10.0
+# A host that does not answer within the first time is not asked again for the second.
+_ANSWER_SECONDS = 1.0
+_PAUSE_SECONDS = 10.0
 _HERE = "(top runs here)"
 
 
 class Survey:
-    """Keeps what was seen; *here* is the instance of the session that we run in, if any."""
+    """Keeps what the daemon reported; *here* is the instance in which `top` runs, if any."""
 
     def __init__(self, path: str, *, here: str | None) -> None:
         self._link = Link(path)
@@ -31,17 +31,18 @@ class Survey:
         self._usage: dict[int, Usage] = {}
         self._meter = Meter()
         self._screens: dict[str, list[str]] = {}
-        # The cursor a screen was taken at; without one it is to be taken again.
+        # The cursor at which a screen was rendered; without one it must be rendered again.
         self._fresh: dict[str, int | None] = {}
         self._attached: dict[str, int] = {}
-        self._tired: dict[str | None, float] = {}
+        # When to ask a host again that did not answer.
+        self._ask_again_at: dict[str | None, float] = {}
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._link.close()
 
     def forget(self) -> None:
-        """Take every screen again: something may have been missed."""
+        """Render every screen again next time: an event may have been missed."""
         self._fresh.clear()
 
     def heed(self, event: dict[str, Any]) -> bool:
@@ -50,7 +51,7 @@ class Survey:
         if event["event"] == "lagged":
             self.forget()
         if instance is not None and instance == self._here:
-            return bool(event["event"] != "output")  # that was us, drawing
+            return bool(event["event"] != "output")  # output of `top` itself
         if event["event"] in ("attached", "detached"):
             self._attached[event["instance"]] = event["attached"]
         if instance is not None:
@@ -58,7 +59,7 @@ class Survey:
         return True
 
     async def refresh(self) -> list[Row]:
-        """Ask which sessions there are."""
+        """Ask the daemon for the list of sessions."""
         self._listed = await self._link.ask("list")
         known = {info["instance"] for info in self._listed}
         for kept in (self._screens, self._fresh, self._attached):
@@ -68,7 +69,7 @@ class Survey:
 
     @property
     def rows(self) -> list[Row]:
-        """Every session as it was seen last."""
+        """Every session as it was reported last."""
         return [self._row(info) for info in self._listed]
 
     def _row(self, info: dict[str, Any]) -> Row:
@@ -91,7 +92,7 @@ class Survey:
         )
 
     def screen(self, row: Row) -> Sequence[str]:
-        """Return what a session shows, as far as it was seen."""
+        """Return the last rendered screen of a session; empty if there is none."""
         if row.instance == self._here:
             return [_HERE]
         return self._screens.get(row.instance, [])
@@ -108,7 +109,7 @@ class Survey:
         self._usage = self._meter.measure(pids)
 
     async def look_at(self, rows: Iterable[Row], *, again: Row | None = None) -> None:
-        """Take the screens of these sessions, where they changed; that of *again* anyway."""
+        """Render the screens of these sessions that changed; that of *again* in any case."""
         cursors = {info["instance"]: info["cursor"] for info in self._listed}
         now = asyncio.get_running_loop().time()
         for row in rows:
@@ -119,25 +120,25 @@ class Survey:
 
     def _can_show(self, row: Row, now: float) -> bool:
         away = row.state == "lost" or row.instance == self._here
-        return not away and self._tired.get(row.host, 0.0) <= now
+        return not away and self._ask_again_at.get(row.host, 0.0) <= now
 
     async def _take(self, row: Row) -> bool:
         try:
-            async with asyncio.timeout(_PATIENCE):
+            async with asyncio.timeout(_ANSWER_SECONDS):
                 rendered = await self._link.ask("render", id=row.id)
         except TimeoutError:
-            self._tired[row.host] = asyncio.get_running_loop().time() + _REST
+            self._ask_again_at[row.host] = asyncio.get_running_loop().time() + _PAUSE_SECONDS
             return False
         except ConnectionError:
             raise
-        except AgentPtyError:  # it went away, or changed its name, since it was listed
+        except AgentPtyError:  # it ended or was renamed after it was listed
             return False
         self._screens[row.instance] = rendered["content"].split("\n")
         return True
 
 
 def snapshot(path: str, *, here: str | None) -> list[Row]:
-    """Look once, at everything."""
+    """Return all sessions, measured and with their screens, once."""
     return asyncio.run(_everything(Survey(path, here=here)))
 
 

@@ -1,6 +1,6 @@
 """The table of `top`: rows and a size in, lines of text out. Pure.
 
-Rule of the file: whatever a session calls itself or prints is shown escaped; the only escape
+Rule of the file: names, titles and output of sessions are shown escaped; the only escape
 sequences in a line are ours.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_pty.core.width import cells, width
 
 _BOLD, _DIM, _RED, _REVERSE, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[7m", "\x1b[0m"
-# From here on there is room for a screen of 80 columns beside the table.
+# From this width on there is room for a screen of 80 columns beside the table.
 _WIDE = 150
 _NARROWEST_TABLE = 70
 _PREVIEW_COLUMNS = 80
@@ -28,7 +28,7 @@ _FULL = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One session; None is not known."""
+    """One session; None means not known."""
 
     id: str
     instance: str
@@ -60,7 +60,7 @@ class View:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Where what goes on a screen of this size."""
+    """How a screen of this size is divided."""
 
     cols: int
     table_rows: int
@@ -96,7 +96,7 @@ def printable(text: str) -> str:
 
 
 def fit(text: str, columns: int, *, right: bool = False) -> str:
-    """Return *text* in exactly so many cells, escaped; what is too long ends in an ellipsis."""
+    """Return *text*, escaped, in exactly *columns* cells; a long text ends in an ellipsis."""
     text = printable(text)
     if cells(text) > columns:
         text = _cut(text, columns - 1) + "…" if columns > 0 else ""
@@ -117,7 +117,7 @@ def _cut(text: str, columns: int) -> str:
 
 
 def state(row: Row) -> str:
-    """Say how a session is, in at most nine characters."""
+    """Return the state of a session in at most nine characters."""
     if row.state != "exited":
         return row.state
     if row.signal is not None:
@@ -126,7 +126,7 @@ def state(row: Row) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """Say how long, in the largest unit.
+    """Return a duration in its largest unit.
 
     >>> duration(59_999), duration(60_000), duration(90_000_000)
     ('59s', '1m', '25h')
@@ -141,7 +141,7 @@ def duration(milliseconds: int | None) -> str:
 
 
 def size(count: int | None) -> str:
-    """Say how much memory, in at most five characters.
+    """Return an amount of memory in at most five characters.
 
     >>> size(5_500_000), size(123_000_000)
     ('5.2M', '117M')
@@ -178,7 +178,7 @@ _COLUMNS = (
     _Column(title="PID", width=7, text=lambda row: _number(row.pid)),
     _Column(title="HOST", width=6, text=_host, right=False),
 )
-# Where there is no room for all, these go first.
+# Where there is no room for all columns, these are left out, in this order.
 _DISPENSABLE = ("HOST", "PID", "MEM", "CPU%", "QUIET")
 
 
@@ -234,13 +234,13 @@ def plan(rows: int, cols: int, sessions: int) -> Plan:
 
 
 def window(count: int, index: int, height: int) -> range:
-    """Return which rows are visible, so that the chosen one is."""
+    """Return which rows are visible; the chosen one always is."""
     first = min(max(0, index - height // 2), max(0, count - height))
     return range(first, min(count, first + height))
 
 
 def plain(rows: Sequence[Row], cols: int) -> list[str]:
-    """Return title and rows without any escape sequence, for a pipe or a glance."""
+    """Return titles and rows without any escape sequence, as `--once` prints them."""
     columns = _columns(rows, cols)
     texts = [[column.title for column in columns], *(_texts(row, columns) for row in rows)]
     return [_joined(columns, text).rstrip() for text in texts]
@@ -263,7 +263,7 @@ def picture(view: View, *, rows: int, cols: int) -> list[str]:
     table = _table(view, where)
     preview = [_border(view.title, where.preview_cols), *_preview(view, where)]
     if where.beside:
-        # By absolute column: a character of unexpected width moves no border.
+        # By absolute column: a character of unexpected width does not move the border.
         at = f"{_PLAIN}\x1b[{where.table_cols + 1}G{_DIM}│{_PLAIN}"
         body = [left + at + right for left, right in zip(table, preview, strict=True)]
     else:
@@ -284,7 +284,7 @@ def _table(view: View, where: Plan) -> list[str]:
 
 
 def _line(row: Row, columns: Sequence[_Column], cols: int, *, chosen: bool) -> str:
-    """Return a row; the mark before it is for who sees no colours."""
+    """Return a row; the mark before it is for people who see no colours."""
     text = (">" if chosen else " ") + _joined(columns, _texts(row, columns))
     return _style(row, chosen=chosen) + fit(text, cols)
 
@@ -303,7 +303,7 @@ def _border(title: str, columns: int) -> str:
 
 
 def _preview(view: View, where: Plan) -> list[str]:
-    """Return the bottom of what a session shows: there is what happened last."""
+    """Return the bottom of a session's screen, where its latest output is."""
     lines = [fit(line, where.preview_cols).rstrip() for line in view.preview]
     while lines and not lines[-1]:
         lines.pop()

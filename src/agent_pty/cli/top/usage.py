@@ -1,6 +1,6 @@
-"""What whole process trees cost: CPU since the last look, and memory.
+"""CPU and memory of whole process trees; CPU since the previous measurement.
 
-Memory is what each process has in RAM; what several share is counted for each.
+Memory is what each process has in RAM; memory that several share is counted for each.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-# Births are known to a hundredth of a second: over less than this a rate means nothing.
+# Start times are known to a hundredth of a second: a rate over less than this means nothing.
 _SHORTEST = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What one tree costs."""
+    """CPU and memory of one process tree."""
 
     cpu_percent: float
     memory_bytes: int
@@ -23,7 +23,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One process: born when, CPU seconds spent so far, bytes held."""
+    """One process: its start time, the CPU seconds spent so far, its memory in bytes."""
 
     pid: int
     birth: float
@@ -32,7 +32,7 @@ class Sample:
 
 
 class Meter:
-    """Remembers the last look. A process not seen then is measured from its birth on."""
+    """Remembers the last measurement. A process that is new since is measured from its start."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[int, float], float] = {}
@@ -44,7 +44,7 @@ class Meter:
         return self.take({pid: tree for pid, tree in trees.items() if tree}, at=time.time())
 
     def take(self, trees: dict[int, list[Sample]], *, at: float) -> dict[int, Usage]:
-        """Compare with the look before."""
+        """Compare with the previous measurement."""
         usage = {
             pid: Usage(
                 cpu_percent=round(sum(self._percent(one, at) for one in tree), 1),
@@ -65,7 +65,7 @@ class Meter:
 
 
 def _samples(pid: int) -> list[Sample]:
-    # Imports psutil and msgspec, which only this command of all needs.
+    # Imports psutil and msgspec, which most commands do not need.
     from agent_pty.process.table import family  # noqa: PLC0415
 
     samples = (_sample(found.pid) for found in family(pid))

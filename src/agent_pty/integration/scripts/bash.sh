@@ -1,6 +1,6 @@
 # agent-pty: marks for bash (see core/mark.py), set up after the user's own start-up files.
-# Rule of the file: it works under `set -eu`, keeps $? for whoever comes next, leaves nothing in
-# the environment, and every name it adds begins with __apty_.
+# Rule of the file: it works under `set -eu`, keeps $? for the code that runs next, leaves nothing
+# in the environment, and every name it adds begins with __apty_.
 
 __apty_nonce=$AGENT_PTY_NONCE
 __apty_start=$AGENT_PTY_START
@@ -38,8 +38,8 @@ __apty_ended() {
     return "$status"
 }
 
-# Last at every prompt: themes set their prompt anew, so ours is put around it anew. The prompt
-# itself says D if nobody has: whoever empties PROMPT_COMMAND empties it of us, too.
+# Last at every prompt: themes set their prompt again, so our marks are put around it again. The
+# prompt itself writes D if nothing else has: code that empties PROMPT_COMMAND removes ours, too.
 __apty_prompt() {
     local status=$? tag="apty=$__apty_nonce."
     local now='$((__apty_number))' next='$((__apty_number += !__apty_told, __apty_told = 0, __apty_number))'
@@ -47,12 +47,12 @@ __apty_prompt() {
     [[ ${PS1-} == *"$tag"* ]] ||
         PS1='\[\e]133;D;$?;'$tag$next'\a\]'${PS1-}'\[\e]133;B;'$tag$now'\a\]'
     [[ ${PS2-} == *"$tag"* ]] || PS2=${PS2-}'\[\e]133;P;'$tag$now'\a\]'
-    export -n PS0 PS1 PS2 # the nonce is nobody else's
+    export -n PS0 PS1 PS2 # no other program may have the nonce
     __apty_hold
     return "$status"
 }
 
-# Others may have changed PROMPT_COMMAND since; before bash 5.1 it cannot be a list.
+# Other code may have changed PROMPT_COMMAND since; before bash 5.1 it cannot be a list.
 __apty_hold() {
     local first=${PROMPT_COMMAND[0]-} last
     [[ $first == __apty_ended* ]] || PROMPT_COMMAND[0]="__apty_ended${first:+; $first}"
@@ -67,7 +67,7 @@ __apty_hold() {
 }
 
 __apty_hold
-# An agent's `!` is meant as it stands.
+# An agent's `!` is meant literally.
 set +o histexpand
 
 if [ "$__apty_start" = prompt ]; then

@@ -1,6 +1,6 @@
 # agent-pty: marks for dash and busybox ash (see core/mark.py), read as the file that ENV names.
-# Rule of the file: it works under `set -eu`, keeps $? for whoever comes next, leaves nothing in
-# the environment, and every name it adds begins with __apty_.
+# Rule of the file: it works under `set -eu`, keeps $? for the code that runs next, leaves nothing
+# in the environment, and every name it adds begins with __apty_.
 
 __apty_nonce=$AGENT_PTY_NONCE
 __apty_start=$AGENT_PTY_START
@@ -8,17 +8,17 @@ unset ENV
 if [ -n "${AGENT_PTY_ENV+set}" ]; then export ENV="$AGENT_PTY_ENV"; fi
 unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ENV
 
-# -- marks; what stands before the user's files run is safe from their aliases
+# -- marks; what is defined before the user's files run is safe from their aliases
 __apty_number=0
 __apty_b=$(printf '\033]133;B;apty=%s.' "$__apty_nonce")
 __apty_p=$(printf '\033]133;P;apty=%s.' "$__apty_nonce")
 __apty_end=$(printf '\007')
-# ash has a line editor, which must know what in a prompt takes no room.
+# ash has a line editor, which must know which part of a prompt takes no room.
 if [ -n "${BB_ASH_VERSION-}" ]; then
     __apty_b='\['$__apty_b __apty_p='\['$__apty_p __apty_end=$__apty_end'\]'
 fi
 
-# Both write to descriptor 3: their callers put the terminal there and hide what `set -x` says.
+# Both write to descriptor 3: their callers put the terminal there and hide what `set -x` prints.
 __apty_ended() {
     command printf '\033]133;D;%s;apty=%s.%s\007' "$?" "$__apty_nonce" "$((__apty_number + 1))" >&3
 }
@@ -40,10 +40,10 @@ case $__apty_file in */*) ;; ?*) __apty_file=./$__apty_file ;; esac
 if [ -r "$__apty_file" ]; then command . "$__apty_file" && :; fi
 unset __apty_start __apty_file
 
-# -- prompts. D is written while PS1 is expanded, so before all of it, whatever others put in front
-#    (`activate` does). PS1 may be exported, which dash cannot undo: it has no nonce, and a shell
-#    that inherits it has no __apty_b and so draws the user's prompt.
-#    Whoever sets PS1 anew loses the marks; code that a cell runs from a file ends with this.
+# -- prompts. D is written while PS1 is expanded, so before all of it, whatever other code puts in
+#    front (`activate` does). PS1 may be exported, which dash cannot undo: it has no nonce, and a
+#    shell that inherits it has no __apty_b and so draws the user's prompt.
+#    When PS1 is set again the marks are lost; code that a cell runs from a file ends with this.
 __apty_hold() {
     set -- "$?"
     case ${PS1-} in

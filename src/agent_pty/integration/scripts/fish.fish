@@ -1,6 +1,6 @@
 # agent-pty: marks for fish (see core/mark.py), run after the user's own configuration.
 # Rule of the file: every name it adds begins with __apty_, nothing is exported or universal, and
-# while a command runs the prompt and the Enter key are the user's own: they may look at them,
+# while a command runs the prompt and the Enter key are the user's own: users may look at them,
 # change and save them.
 
 set -g __apty_nonce $AGENT_PTY_NONCE
@@ -33,8 +33,8 @@ function __apty_postexec --on-event fish_postexec
     __apty_end $status
 end
 
-# Handlers run in the order of their definition. What the user's print when a command has ended
-# is not its output, so they are defined again, behind ours.
+# Handlers run in the order of their definition. What the user's handlers print when a command has
+# ended is not its output, so they are defined again, after ours.
 for __apty_line in (functions --handlers-type generic)
     set -l __apty_names (builtin string match -r '^fish_postexec (.+)$' -- $__apty_line)
     and test $__apty_names[2] != __apty_postexec
@@ -44,7 +44,7 @@ set -e __apty_line
 
 # -- prompts
 
-# If nothing has ended since the last prompt, an empty line has.
+# If no command has ended since the last prompt, an empty line has.
 function __apty_prompt --on-event fish_prompt
     set -l code $status
     test $__apty_reading = 0; or __apty_end $code
@@ -52,8 +52,9 @@ function __apty_prompt --on-event fish_prompt
     functions -q __apty_users_prompt; or __apty_wrap
 end
 
-# After these two fish shows the prompt from memory, without an event. What it could not
-# understand would stay in the line, and the next command be added to it; Ctrl-Y brings it back.
+# After these two events fish shows the prompt from memory, without a prompt event. A command that
+# it could not parse would stay in the line, and the next command would be added to it; Ctrl-Y
+# brings it back.
 function __apty_posterror --on-event fish_posterror
     __apty_end 123 # as `eval` has it
     commandline -f beginning-of-buffer begin-selection end-of-buffer kill-selection end-selection
@@ -65,15 +66,15 @@ function __apty_cancel --on-event fish_cancel
     commandline -f repaint
 end
 
-# A prompt may end in a newline, which fish drops: the mark stands before it.
+# A prompt may end in a newline, which fish drops: the mark is put before it.
 function __apty_draw
     set -l lines (__apty_users_prompt)
     set -l last "$lines[-1]"(__apty_mark $__apty_kind)
     builtin string join -- \n $lines[1..-2] $last
 end
 
-# fish has no continuation prompt: Enter in an incomplete command adds a line to it. The mark is
-# for the prompt to show, because fish loses a Ctrl-C that is answered to it from in here.
+# fish has no continuation prompt: Enter in an incomplete command adds a line to it. The prompt
+# shows the mark, because fish loses a Ctrl-C that answers a mark written in here.
 function __apty_enter
     set __apty_kind B
     commandline --is-valid
@@ -81,7 +82,7 @@ function __apty_enter
     if test $valid = 2; or builtin string match -qr '(?<!\\\\)(\\\\{2})*\\\\$' -- (commandline -c)[-1]
         set __apty_kind P
     else if test $valid = 1 -a (commandline | count) -gt 1
-        # Without it the error message is hard to find behind the echo of many lines.
+        # Without it the error message is hard to find after the echo of many lines.
         __apty_mark C
     end
 end
@@ -90,7 +91,7 @@ function __apty_entered
     test $__apty_kind = B; or commandline -f repaint
 end
 
-# -- what is the user's while a command runs
+# -- what belongs to the user while a command runs
 
 function __apty_wrap
     functions -q fish_prompt
@@ -120,8 +121,8 @@ function __apty_unwrap
     set __apty_undo
 end
 
-# Put ours around what Enter does. The user's own binding is the last that is shown; bindings are
-# either all names of functions of the line editor or all commands, and ours is a command.
+# Put our commands around what Enter does. The user's own binding is the last one listed. Bindings
+# are either all names of functions of the line editor or all commands, and ours are commands.
 function __apty_bind
     set -l line (bind -M $argv[1] \r 2>/dev/null)[-1]
     set -l parts (builtin string match -r '^bind (--preset )?(.*?)(\\\\r|enter) (.+)$' -- $line)

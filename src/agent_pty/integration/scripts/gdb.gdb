@@ -1,13 +1,13 @@
 # agent-pty: marks for gdb (see core/mark.py), set up after the user's own .gdbinit, but before a
-# program is loaded, whose language gdb would speak here.
+# program is loaded: gdb would then read expressions here in the language of that program.
 #
-# Only where gdb has Python. The line editor draws a prompt anew when it likes, marks and all; a
-# number tells the second drawing from the first, and a prompt that is only set has none.
+# Only where gdb has Python. The line editor may draw a prompt again at any time, with its marks; a
+# number distinguishes the second drawing from the first, and a prompt that is only set has none.
 
 # gdb would stop and ask at every screenful, in the middle of the output.
 set pagination off
 unset environment AGENT_PTY_NONCE
-# A function of gdb's that is written in Python.
+# This function of gdb is written in Python, so it shows whether gdb has Python.
 if ! $_isvoid($_strlen)
   python
 def _agent_pty():
@@ -15,11 +15,11 @@ def _agent_pty():
     import gdb
 
     nonce = os.environ.pop("AGENT_PTY_NONCE", "")
-    # What the hook returns becomes the prompt, so it is remembered what it was made from.
+    # What the hook returns becomes the prompt, so the text it was made from is remembered.
     state = {"number": 0, "shown": None, "prompt": None, "inner": None}
 
     def mark(kind):
-        # The line editor gives no width to what stands between \1 and \2.
+        # The line editor gives no width to what is between \1 and \2.
         return "\001\033]133;%s;apty=%s.%d\007\002" % (kind, nonce, state["number"])
 
     def hook(current):
@@ -31,7 +31,7 @@ def _agent_pty():
         state["shown"] = mark("D") + (state["prompt"] if text is None else text) + mark("B")
         return state["shown"]
 
-    # `set extended-prompt` and the user's scripts put a hook of their own in the place of ours.
+    # `set extended-prompt` and the user's scripts replace our hook by one of their own.
     def hold():
         if gdb.prompt_hook is not hook:
             state["inner"] = gdb.prompt_hook

@@ -4,7 +4,7 @@ Rule of the file: nothing that users configure is touched, neither prompts nor e
 not matter that their profile is read after this.
 """
 
-# Nobody imports it, so it is in no package.
+# It is never imported, so it is in no package.
 # ruff: noqa: INP001
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class _Marks:
         shell.pt_app.app.after_render += self.rendered
 
     def prompt_for_code(self) -> str:
-        """Read a cell; a line that names a file stands for what is in it."""
-        if not self._ended:  # the first prompt, or an interrupt went past us
+        """Read a cell; a line that names a file is replaced by the content of the file."""
+        if not self._ended:  # the first prompt, or an interrupt before D was written
             self._end(130 if self._running else 0)
         self._drawn = False
         try:
@@ -54,7 +54,7 @@ class _Marks:
             self._write("B")
 
     def run_cell(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a cell; D comes after all that hooks and extensions print behind it."""
+        """Run a cell; D comes after all that hooks and extensions print after it."""
         self._depth += 1
         try:
             result = self._run(*args, **kwargs)
@@ -66,7 +66,7 @@ class _Marks:
         return result
 
     def append_string(self, text: str) -> None:
-        """Remember for the arrow keys what was meant, not the name of its file."""
+        """Keep the code itself for the arrow keys, not the line that names its file."""
         self._remember(_loaded(text))
 
     def _end(self, status: int) -> None:

@@ -1,13 +1,13 @@
 // agent-pty: marks for node's REPL (see core/mark.py), brought in by --require.
 // Rules of the file: the REPL looks and works as without it; nothing of ours is on the stack
-// while the user's code runs, for node prints the whole stack; a node started from this one
+// while the user's code runs, because node prints the whole stack; a node started from this one
 // (fork, worker, nested REPL) finds nothing of ours.
 'use strict';
 
 const nonce = process.env.AGENT_PTY_NONCE;
 delete process.env.AGENT_PTY_NONCE;
 delete require.cache[__filename];
-// `fork` hands these on.
+// `fork` passes these on.
 const ours = process.execArgv.indexOf(__filename);
 if (ours > 0) process.execArgv.splice(ours - 1, 2);
 
@@ -34,11 +34,11 @@ function hook(repl) {
 class Marks {
   number = 0;
   busy = true; // a line was read since the last main prompt, or none was drawn yet
-  begun = false; // C was said
-  failed = null; // whether what is evaluated threw; null: nothing was evaluated, or who knows
-  reading = false; // a line is being dealt with, so nobody else can run
+  begun = false; // C was written
+  failed = null; // whether the evaluated code threw; null: nothing was evaluated, or not known
+  reading = false; // a line is being handled, so no other code can run
   foreign = false; // the next prompt is drawn for an error that is not the command's
-  cell = null; // while a file runs: what to put back afterwards
+  cell = null; // while a file runs: what to restore afterwards
   command = { action() {} }; // what `.cell` does next
 
   constructor(server) {
@@ -60,9 +60,9 @@ class Marks {
 
   installErrors() {
     const { server } = this;
-    // What a timer throws was thrown to the domain; what the command throws is given to it.
+    // An error of a timer was thrown to the domain; an error of the command is passed to it.
     server._domain?.prependListener('error', (error) => this.threw(error?.domainThrown === true));
-    // From node 26 on there is no domain, and who calls this makes the difference.
+    // From node 26 on there is no domain, and the caller of this makes the difference.
     const handle = server._handleError?.bind(server);
     if (!handle) return;
     server._handleError = (error) => {
@@ -87,7 +87,7 @@ class Marks {
 
   prompt(draw) {
     // An error of a timer draws the prompt too: at the prompt it ends nothing, and while an
-    // `await` is pending the command goes on.
+    // `await` is pending the command continues.
     if (!this.busy || this.foreign) {
       this.foreign = false;
       draw();
@@ -115,7 +115,7 @@ class Marks {
     if (server.editorMode) return;
     const command = isCommand(server, line);
     this.failed = command || !this.canFail ? null : false;
-    // `.editor` runs nothing yet. Incomplete code is evaluated too, in vain: no C for it.
+    // `.editor` runs nothing yet. Incomplete code is evaluated too, without effect: no C for it.
     if (command ? !/^\s*\.editor\b/.test(line) : isComplete(buffered(server) + line)) this.begin();
     const [, file] = /^\s*\.cell\s+(.*?)\s*$/.exec(line) ?? [];
     if (file) this.load(file);
@@ -146,7 +146,7 @@ class Marks {
     const { server } = this;
     try {
       const code = require('fs').readFileSync(file, 'utf8');
-      // A file is all there is; of incomplete code node would wait for the rest.
+      // The file is the whole command; if it is incomplete, node would wait for the rest.
       if (!isCommand(server, code) && !isComplete(code)) compile(code);
       // Bound, not called from a function of ours: see the rules.
       this.command.action = server.emit.bind(server, 'line', code);
@@ -180,12 +180,12 @@ function buffered(server) {
 function isCommand(server, line) {
   const found = /^\s*\.([^\s.]\S*)/.exec(line);
   if (!found || !Number.isNaN(parseFloat(line))) return false;
-  // `.then(...)` may go on with the line before.
+  // `.then(...)` may continue the line before.
   return !buffered(server) || found[1] in server.commands;
 }
 
-// The REPL takes braces for an object and `await` anywhere, so each is tried. Where none fits,
-// nothing runs but an error is shown, and that says C.
+// The REPL takes braces for an object and `await` anywhere, so each form is tried. If none fits,
+// nothing runs but an error is shown, and that writes C.
 function isComplete(code) {
   const forms = [code, `(${code}\n)`, `(async () => {${code}\n})`, `(async () => (${code}\n))`];
   return forms.some((each) => {
@@ -201,5 +201,5 @@ function compile(code) {
   return new (require('vm').Script)(code);
 }
 
-// A worker loads what its parent was told to load, but has no nonce.
+// A worker loads what its parent was started with, but has no nonce.
 if (nonce) hook(require('repl'));

@@ -1,10 +1,10 @@
 """Marks for Python's classic prompt (see core/mark.py), set up after the user's own start-up file.
 
-Rule of the file: it runs on Python 3.7 and later, whichever the user has, and what it does is seen
-neither in the user's namespace nor in tracebacks, history and environment.
+Rule of the file: it runs on Python 3.7 and later, whichever the user has, and what it does is
+visible neither in the user's namespace nor in tracebacks, history and environment.
 """
 
-# Nobody imports it, so it is in no package; a frame is asked for by a private name.
+# It is never imported, so it is in no package; frames are read through a private name.
 # ruff: noqa: INP001, SLF001
 from __future__ import annotations
 import __future__
@@ -60,7 +60,7 @@ def _ended() -> None:
 
 
 def _failed() -> int:
-    """Return the status of what ran since the last call: what Python reports, it remembers.
+    """Return the status of what ran since the last call: Python keeps the last error it reported.
 
     A value that is raised twice has two tracebacks; a syntax error has none, but is a new value.
     """
@@ -77,13 +77,13 @@ def _failed() -> int:
 class _Prompt(str):
     """The user's prompt, which Python asks for its text before every statement.
 
-    Python itself has no frame. Others who ask (`code.interact`, `print(sys.ps1)`) get no marks.
+    Python itself has no frame. Other callers (`code.interact`, `print(sys.ps1)`) get no marks.
     """
 
     __slots__ = ("users",)
     users: object
 
-    def __new__(cls, users: object) -> _Prompt:  # noqa: PYI034  Self is younger than 3.7
+    def __new__(cls, users: object) -> _Prompt:  # noqa: PYI034  Python 3.7 has no Self
         prompt = super().__new__(cls, users if isinstance(users, str) else "")
         prompt.users = users
         return prompt
@@ -114,7 +114,7 @@ class _Second(_Prompt):
     __slots__ = ()
 
     def marked(self, plain: str) -> str:
-        # Python asks for ps2 right after ps1: time to see that the user has set ps1 anew.
+        # Python asks for ps2 right after ps1: the moment to notice that the user set a new ps1.
         if not isinstance(sys.ps1, _First):
             _ended()
             _write_once_drawn(_mark("B"))
@@ -123,7 +123,7 @@ class _Second(_Prompt):
 
 
 def _write_once_drawn(mark: str) -> None:
-    """Write a mark behind a prompt whose text can no longer be changed."""
+    """Write a mark after a prompt whose text can no longer be changed."""
     set_hook = getattr(sys.modules.get("readline"), "set_pre_input_hook", None)
     if set_hook is None:
         _write(mark)
@@ -137,7 +137,7 @@ def _write_once_drawn(mark: str) -> None:
 
 
 def _hold() -> None:
-    """Put ours around prompts that the user has set since."""
+    """Put our marks around prompts that the user has set since."""
     for name, kind, usual in (("ps1", _First, ">>> "), ("ps2", _Second, "... ")):
         users = getattr(sys, name, usual)
         if not isinstance(users, kind):
@@ -156,7 +156,7 @@ def _cell(path: str) -> None:
     with open(path, encoding="utf-8") as file:
         lines = file.readlines()
     lines[-1:] = [line.rstrip("\n") + "\n" for line in lines[-1:]]  # carets are misplaced without
-    # Without a time of change the entry stays: nobody looks for such a file.
+    # Without a modification time the entry stays: linecache does not look for such a file.
     linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
     _State.features |= sys._getframe(1).f_code.co_flags & _FEATURES
     codes = _compiled(lines, name)
@@ -166,7 +166,7 @@ def _cell(path: str) -> None:
 
 
 def _forget_line() -> None:
-    """Take the call of `__cell__` out of the history."""
+    """Remove the call of `__cell__` from the history."""
     readline = sys.modules.get("readline")
     if readline is None:
         return
@@ -176,7 +176,7 @@ def _forget_line() -> None:
 
 
 def _compiled(lines: list[str], name: str) -> list[CodeType] | None:
-    """Compile every statement, before any runs; None if one cannot be, which was reported."""
+    """Compile every statement before any runs; None if one failed, which was then reported."""
     codes = []
     try:
         for statement in ast.parse("".join(lines), name).body:
@@ -212,7 +212,7 @@ def _flush() -> None:
 
 
 def _report(error: BaseException, trace: TracebackType | None) -> None:
-    """Do as Python does with an exception that reaches the prompt."""
+    """Handle an exception as Python does when it reaches the prompt."""
     error = error.with_traceback(trace)
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     if sys.version_info >= (3, 12):
@@ -228,7 +228,7 @@ def _report(error: BaseException, trace: TracebackType | None) -> None:
 
 
 def _give_back(name: str) -> None:
-    """Give a variable of the environment the value it had before us."""
+    """Restore a variable of the environment to the user's value."""
     users = os.environ.pop(f"AGENT_PTY_{name}", None)
     if users is not None:
         os.environ[name] = users

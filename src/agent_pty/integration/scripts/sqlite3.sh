@@ -1,11 +1,11 @@
 # agent-pty: marks for sqlite3 (see core/mark.py): run it, "$@", with an inputrc of ours.
 #
-# sqlite3 keeps a prompt of 19 bytes, too short for a mark, so readline puts the marks before the
-# prompt, as the sign of its editing mode. It does so before a continuation prompt too: D and B
+# sqlite3 keeps only 19 bytes of a prompt, too few for a mark, so readline puts the marks before
+# the prompt, as the sign of its editing mode. It does so before a continuation prompt too: D and B
 # come there as well, and P never.
 #
-# The file has no name any more when sqlite3 starts: nothing is left behind, and the nonce is not
-# on the disk. What sqlite3 starts (.shell) inherits INPUTRC; there the file is the user's own
+# The file has no name any more when sqlite3 starts: nothing remains afterwards, and the nonce is
+# not on the disk. What sqlite3 starts (.shell) inherits INPUTRC; there the file is the user's own
 # inputrc, except for programs that, like sqlite3, do not tell readline their name.
 
 nonce=$AGENT_PTY_NONCE
@@ -16,8 +16,8 @@ theirs=${INPUTRC:-$HOME/.inputrc}
 [ -r "$theirs" ] || theirs=/etc/inputrc
 marks="\\1\\e]133;D;apty=$nonce\\a\\e]133;B;apty=$nonce\\a\\2"
 
-# Text that was pasted is drawn a second time to take its highlight off, sometimes with the
-# prompt and its marks.
+# Text that was pasted is drawn a second time to remove its highlight, sometimes with the prompt
+# and its marks.
 cat >"$mine" <<RC
 \$include $theirs
 \$if other

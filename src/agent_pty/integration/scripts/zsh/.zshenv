@@ -1,16 +1,16 @@
 # agent-pty: zsh reads this as the user's .zshenv because ZDOTDIR points here.
-# Rule of the file: put everything back as it was, bring our functions in before the user's files
-# can define aliases, run the user's .zshenv, and let zsh go on with the rest by itself.
+# Rule of the file: restore everything as it was, define our functions before the user's files can
+# define aliases, run the user's .zshenv, and let zsh continue with the rest by itself.
 
 typeset -g __apty_nonce=${AGENT_PTY_NONCE-} __apty_here=$ZDOTDIR
-# Said here it has the effect of -f, with which zsh would not have read this file either.
+# Set here it has the effect of -f; with -f itself zsh would not have read this file either.
 if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi
 if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else unset ZDOTDIR; fi
 unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ZDOTDIR
 
 if [[ -o interactive ]]; then
-    # Functions keep the options they were defined under: whatever the user sets, `set -x` and
-    # `set -eu` too, ours run under these and are not seen.
+    # Functions keep the options under which they were defined: whatever the user sets, also
+    # `set -x` and `set -eu`, ours run under these and are not shown.
     emulate -R zsh -o extended_glob -o no_xtrace -c '. $__apty_here/marks.zsh'
 
     # This one keeps none, because it calls a widget of the user's.
@@ -23,17 +23,17 @@ if [[ -o interactive ]]; then
         } always {
             TRY_BLOCK_ERROR=0
         }
-        # Not in that block, which ends by forgetting a Ctrl-C that is the answer to our mark.
+        # Not in that block: its end discards a Ctrl-C that is the answer to our mark.
         if (( __apty_level == __apty_hooked )); then __apty_read "$CONTEXT"; fi
     }
 
-    # An agent's `!` is meant as it stands, and code is pasted with its comments. It is said again
-    # behind the user's files, but by then zsh has made up its mind about the first line.
+    # An agent's `!` is meant literally, and code is pasted with its comments. This is set again
+    # after the user's files, but by then zsh has already decided about the first line.
     unsetopt bang_hist
     setopt interactive_comments
 
-    # The schedule is looked at behind all precmd hooks, and no start-up file resets it, as some
-    # do with precmd_functions.
+    # zsh checks the schedule after all precmd hooks, and no start-up file resets it, as some do
+    # with precmd_functions.
     if zmodload zsh/sched 2>/dev/null; then
         sched +0 '__apty_begin; unsetopt bang_hist; setopt interactive_comments'
     else

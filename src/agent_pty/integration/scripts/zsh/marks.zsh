@@ -1,11 +1,11 @@
 # agent-pty: marks for zsh (see core/mark.py).
 # Rule of the file: every name it adds begins with __apty_, nothing is exported, PROMPT is left
 # alone, and no hook relies on another: one of the user's that fails (`set -u`) or is interrupted
-# stops all that stand behind it.
+# stops all hooks after it.
 
 typeset -gi __apty_number=0 __apty_ended=0 __apty_hooked=0 __apty_level=1
 
-# Say a mark, and before it what else is for the terminal, even after `exec >file`.
+# Write a mark, and before it other text for the terminal, even after `exec >file`.
 __apty_say() {
     local said=${2-}$'\e]133;'$1";apty=$__apty_nonce.$__apty_number"$'\a'
     if [[ -t 1 ]]; then builtin printf %s "$said"; else builtin printf %s "$said" >/dev/tty; fi
@@ -22,23 +22,23 @@ __apty_end() {
     __apty_expect
 }
 
-# zsh completes an unfinished line of output before any hook runs: the next D is to stand in
-# front of that. The hook says it a second time, for those who have turned this off.
+# zsh completes an unfinished line of output before any hook runs: the next D must come before
+# that. The hook writes it a second time, for users who have turned this off.
 __apty_expect() {
     typeset -g +x PROMPT_EOL_MARK=${PROMPT_EOL_MARK-%B%S%#%s%b}
     local head=$'%{\e]133;D;%?;'"apty=$__apty_nonce." tail=$'\a%}'
     PROMPT_EOL_MARK=$head$(( __apty_number + 1 ))$tail${PROMPT_EOL_MARK//$head<->$tail/}
 }
 
-# Last at every prompt: others may have changed these since.
+# Last at every prompt: other code may have changed these since.
 __apty_hold() {
     precmd_functions=(__apty_precmd ${precmd_functions:#__apty_*} __apty_hold)
     preexec_functions=(${preexec_functions:#__apty_*} __apty_preexec)
     if [[ -o zle ]]; then __apty_hook; else __apty_read start; fi
 }
 
-# Stand in for zle-line-init, which runs when the prompt is drawn, and call the user's own. That
-# may in turn call ours, if it was put in front of it; __apty_init then goes one level down.
+# Replace zle-line-init, which runs when the prompt is drawn, and call the user's own. That may in
+# turn call ours, if it was set up to wrap ours; __apty_init then goes one level down.
 __apty_hook() {
     if [[ ${widgets[zle-line-init]-} == user:__apty_init ]]; then return; fi
     if (( $+widgets[zle-line-init] )); then
@@ -53,7 +53,7 @@ __apty_hook() {
 # A line is read now: a command, or one more line of it.
 __apty_read() {
     local paste=
-    # zsh asks for pastes a moment later, when the reader of the mark has looked already.
+    # zsh turns bracketed paste on a moment later, when the reader of the mark has already checked.
     if [[ -o zle && $#zle_bracketed_paste -eq 2 ]]; then paste=$'\e[?2004h'; fi
     if [[ $1 == cont ]]; then
         __apty_say P "$paste"
@@ -74,7 +74,7 @@ __apty_begin() {
     precmd_functions=(${precmd_functions:#__apty_begin})
     __apty_precmd
     __apty_hold
-    # Where a hook failed at the first prompt the schedule is looked at behind the prompt.
+    # If a hook failed at the first prompt, zsh checks the schedule after the prompt.
     if builtin zle; then __apty_read start; fi
     unfunction __apty_begin
 }
