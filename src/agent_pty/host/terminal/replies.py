@@ -2,13 +2,15 @@
 
 Rule of this file: a reply that arrives after the querying command has ended would be taken by
 the shell for typed text. So while a cell runs, a reply waits a moment, and the end of the
-command cancels it.
+command cancels it. It waits longer while the kernel edits the line: no program can read a reply
+then, because a reply has no line end.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import termios
 
 from agent_pty.errors import SessionEnded
 from agent_pty.host.events import Batch, CellChanged, Event, Signal
@@ -17,6 +19,7 @@ from agent_pty.host.terminal.terminal import InputKind, Terminal
 
 # Longer than a shell needs to return from a command that only sent a query; no program notices.
 _MOMENT = 0.005
+_LONGEST_MOMENT = 0.25
 _CELL_RUNS_ON = ("waiting", "timeout")
 
 
@@ -27,6 +30,7 @@ class Replies:
         self._terminal = terminal
         self._held = bytearray()
         self._timer: asyncio.TimerHandle | None = None
+        self._pause = _MOMENT
         self._cell_runs = False
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -48,7 +52,19 @@ class Replies:
             output = self._terminal.output
             output.acknowledge(output.written)
         if self._held and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_MOMENT, self._send)
+            self._pause = _MOMENT
+            self._arm()
+
+    def _arm(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._pause, self._due)
+
+    def _due(self) -> None:
+        """Reply now, unless nobody can read it before the command changes the terminal's mode."""
+        if self._cell_runs and self._terminal.local_modes() & termios.ICANON:
+            self._pause = min(_LONGEST_MOMENT, self._pause * 2)
+            self._arm()
+        else:
+            self._send()
 
     def _drop(self) -> None:
         """The command has ended: nobody waits for its replies."""
