@@ -20,6 +20,7 @@ from bench.ground import Ground, say
 from bench.install import ROOT
 from bench.our_socket import OurSocket
 from bench.ours import ours
+from bench.peers import earlier
 from bench.place import place
 from bench.rows import ROWS
 from bench.series import Result
@@ -36,6 +37,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--peers", metavar="NAME,...", help=f"default: all; none: ''. {', '.join(field.ENTRIES)}"
     )
+    parser.add_argument(
+        "--earlier", metavar="BIN", help="directory with the commands of an earlier build of ours"
+    )
     parser.add_argument("--strict", action="store_true", help="exit 1 if a budget is missed")
     options = parser.parse_args()
     names = options.peers.split(",") if options.peers else []
@@ -50,6 +54,8 @@ def _measure(options: argparse.Namespace) -> list[Result]:
     with contextlib.ExitStack() as stack:
         here = stack.enter_context(place())
         peers = field.enter(options.peers, here, stack)
+        if options.earlier is not None:
+            peers.append(stack.enter_context(earlier.enter(here, options.earlier)))
         us = stack.enter_context(ours(here))
         connection = stack.enter_context(us.connect())
         ground = Ground(

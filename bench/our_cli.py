@@ -47,6 +47,8 @@ def contestant(us: Ours) -> Contestant:
         name="ours",
         timed={
             "cold": lambda: timed(lambda: us.cli("status")),
+            "list_cli": lambda: timed(lambda: us.cli("list")),
+            "send_cli": lambda: timed(lambda: us.cli("send", shell, ":")),
             "new_cli": new,
             "trip_cli": trip,
             "screen_cli": lambda: timed(lambda: us.cli("screen", shell)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import time
 
 from bench.clock import timed
@@ -13,7 +12,6 @@ from bench.ours import Ours
 from bench.pouring import exact
 
 _PATIENCE = 300
-PROGRAM = os.path.join(os.path.dirname(sys.executable), "k")
 
 
 class OurK:
@@ -29,7 +27,7 @@ class OurK:
     def k(self, *words: str) -> str:
         """Run `k`."""
         done = subprocess.run(
-            [PROGRAM, *words],
+            [os.path.join(self._us.programs, "k"), *words],
             env=self._us.env,
             stdin=subprocess.DEVNULL,
             capture_output=True,

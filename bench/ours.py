@@ -15,21 +15,22 @@ from bench.place import PROMPT, SHELL, Place
 from bench.process import await_end
 
 _PATIENCE = 120
-# The installed command, as a user calls it.
-PROGRAM = os.path.join(os.path.dirname(sys.executable), "agent-pty")
+# Where the commands of this build are installed.
+PROGRAMS = os.path.dirname(sys.executable)
 
 
 class Ours:
-    """A user of the real thing."""
+    """A user of the real thing, whose commands are in the directory *programs*."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, programs: str = PROGRAMS) -> None:
         self.place = place
+        self.programs = programs
         self.env = {**place.env, "AGENT_PTY_HOME": place.folder()}
 
     def cli(self, *words: str) -> str:
         """Run `agent-pty` to its end and return what it printed."""
         done = subprocess.run(
-            [PROGRAM, *words],
+            [os.path.join(self.programs, "agent-pty"), *words],
             env=self.env,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -76,9 +77,9 @@ def make_ready(connection: Connection, name: str) -> None:
 
 
 @contextlib.contextmanager
-def ours(place: Place) -> Iterator[Ours]:
+def ours(place: Place, programs: str = PROGRAMS) -> Iterator[Ours]:
     """Start a daemon and stop it at the end."""
-    us = Ours(place)
+    us = Ours(place, programs)
     us.cli("list")
     try:
         yield us

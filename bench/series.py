@@ -23,6 +23,11 @@ class Series:
         """The figure in the middle."""
         return statistics.median(self.values)
 
+    @property
+    def mean(self) -> float:
+        """The average: it does not jump between two humps as the median does."""
+        return statistics.mean(self.values)
+
     def percentile(self, percent: float) -> float:
         """The smallest figure that is not below *percent* of all."""
         ordered = sorted(self.values)

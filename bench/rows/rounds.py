@@ -21,6 +21,8 @@ class Timed:
 
 TIMED = (
     Timed(key="cold", title="cold CLI", full=40, quick=5),
+    Timed(key="list_cli", title="list, CLI", full=40, quick=5),
+    Timed(key="send_cli", title="send, CLI", full=40, quick=5),
     Timed(key="new_cli", title="new to prompt, CLI", full=10, quick=2),
     Timed(key="new_open", title="new to prompt, open", full=40, quick=5),
     Timed(key="new_guessed", title="new to any prompt, open", full=40, quick=5),
