@@ -1,8 +1,8 @@
 """How an op looks on the command line: what cannot be derived from its request type.
 
 A command is made of parts. A part is one or several arguments and what they say about the
-request. Every field of the request that no part fills gets an option by itself: its name, type,
-default and description are in the request type already (`words/arguments.py`).
+request. Every field of the request that no part fills gets an option automatically: its name,
+type, default and description are in the request type already (`words/arguments.py`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Call(Protocol):
 
     @property
     def json(self) -> bool:
-        """Whether the answer is to be printed as JSON."""
+        """Whether the answer must be printed as JSON."""
 
     @property
     def cwd(self) -> str:
@@ -40,7 +40,7 @@ class Call(Protocol):
         """Return an op's answer, or raise its error; fields that are None are left out."""
 
     async def events(self, **fields: Any) -> int:
-        """Print the events that `watch` yields until the caller leaves; return the status."""
+        """Print the events that `watch` yields until the caller disconnects; return the status."""
 
     async def print(self, text: str) -> None:
         """Write to the caller's standard output, as it is."""
@@ -213,7 +213,7 @@ def _joined(cwd: str, path: str) -> str:
 
 
 async def expand(call: Call, path: str) -> str:
-    """Replace a leading `~` by the caller's HOME, which is asked for only then."""
+    """Replace a leading `~` by the caller's HOME; only then is the environment requested."""
     return expanded(path, await call.environment()) if path.startswith("~") else path
 
 

@@ -47,7 +47,7 @@ class CommandCall:
 
     async def events(self, **fields: Any) -> int:
         """Print events as they come."""
-        async with contextlib.aclosing(self.open_events(**fields)) as lines:
+        async with contextlib.aclosing(await self.open_events(**fields)) as lines:
             async for line in lines:
                 await self.print(line.decode(errors="replace"))
         return 0
