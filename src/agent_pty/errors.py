@@ -8,6 +8,7 @@ AgentPtyError
 │   ├── UnknownSession
 │   ├── SessionExists
 │   ├── KeyReused
+│   ├── AnswerGone         it was carried out; its answer is no longer kept
 │   ├── UnknownCell
 │   └── Usage              the command line is wrong
 ├── SpawnFailed            the program could not be started
@@ -95,6 +96,12 @@ class KeyReused(CallerError):
 
     def __init__(self, key: str) -> None:
         super().__init__(f"key {key!r} was used before with other content; use a new key", key=key)
+
+
+class AnswerGone(CallerError):
+    """The request with this idempotency key was carried out; its answer is no longer kept."""
+
+    code = "answer_gone"
 
 
 class UnknownCell(CallerError, LookupError):

@@ -103,6 +103,10 @@ class Daemon:
             connection.sendall(b"".join(parts))
         return ended(called)
 
+    def stop_listening(self) -> None:
+        """Refuse whoever connects from now on."""
+        self._listener.close()
+
     def close(self) -> None:
         """Stop listening, and end whoever should have ended by itself."""
         for end in (self._listener, *self._connections):
@@ -110,6 +114,14 @@ class Daemon:
         for one in self._started:
             one.kill()
             one.communicate()
+
+
+def read_exactly(connection: socket.socket, count: int) -> bytes:
+    """Return so many bytes."""
+    data = b""
+    while len(data) < count:
+        data += connection.recv(count - len(data))
+    return data
 
 
 def ended(called: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
@@ -155,6 +167,7 @@ def test_the_request_has_exactly_these_fields(daemon: Daemon, venv: Path, tmp_pa
 
     _, request = daemon.accept()
 
+    assert len(request.pop("key")) == 16
     assert request == {
         "op": "words",
         "program": "k",
@@ -270,8 +283,9 @@ def answered(*chunks: bytes) -> int | None:
     """Let the script read an answer; None if it says that the daemon has gone."""
     wire = Chunks(*chunks)
     try:
-        _, rest = K.first_line(wire, "k")
-        status: int = K.Conversation(wire).relay(rest)
+        talk = K.Conversation(wire, "k")
+        _, rest = K.first_line(talk, "k")
+        status: int = talk.relay(rest)
     except K.Gone:
         return None
     return status
@@ -316,9 +330,82 @@ def test_a_daemon_that_vanishes_leaves_the_outcome_unknown(
     """
     Without a status nobody knows whether it acted, and the exit status says so.
     """
-    status, _, err = daemon.answer(daemon.start(venv / "k"), said)
+    called = daemon.start(venv / "k")
+    connection, _ = daemon.accept()
+    daemon.stop_listening()
+    with connection:
+        connection.sendall(said)
+
+    status, _, err = ended(called)
 
     assert (status, err) == (6, GONE)
+
+
+def test_the_next_daemon_continues_where_one_died(daemon: Daemon, venv: Path) -> None:
+    """
+    The request comes again with its key and what was printed; nothing is printed twice.
+    """
+    called = daemon.start(venv / "k", "run", "x")
+    first, asked = daemon.accept()
+    with first:
+        first.sendall(OK + frame(1, b"hel") + frame(2, b"!"))
+
+    second, again = daemon.accept()
+    with second:
+        second.sendall(OK + frame(1, b"lo") + DONE)
+
+    assert ended(called) == (0, b"hello", b"!")
+    assert again == {**asked, "printed": [3, 1]}
+
+
+def test_a_bookmark_settles_what_was_printed(daemon: Daemon, venv: Path) -> None:
+    """
+    The next daemon is given the last bookmark, and counts what was printed after it.
+    """
+    called = daemon.start(venv / "km", "s")
+    first, _ = daemon.accept()
+    with first:
+        first.sendall(OK + frame(1, b"one\n") + frame(7, b'{"at":7}') + frame(1, b"tw"))
+
+    second, again = daemon.accept()
+    with second:
+        second.sendall(OK + frame(1, b"o\n") + DONE)
+
+    assert ended(called) == (0, b"one\ntwo\n", b"")
+    assert (again["bookmark"], again["printed"]) == ('{"at":7}', [2, 0])
+
+
+def test_standard_input_is_sent_again(daemon: Daemon, venv: Path) -> None:
+    """
+    It can be read only once, but two daemons may ask for it.
+    """
+    called = daemon.start(venv / "agent-pty", "send", "s", "-", stdin=subprocess.PIPE)
+    assert called.stdin is not None
+    called.stdin.write(b"typed")
+    called.stdin.close()
+    called.stdin = None
+    wanted = b"\x02\x00\x00\x00\x05typed\x03\x00\x00\x00\x00"
+    for _ in range(2):
+        connection, _ = daemon.accept()
+        with connection:
+            connection.sendall(OK + frame(4, b"stdin"))
+            assert read_exactly(connection, len(wanted)) == wanted
+    connection, _ = daemon.accept()
+    with connection:
+        connection.sendall(OK + DONE)
+
+    assert ended(called) == (0, b"", b"")
+
+
+def test_a_daemon_that_always_hangs_up_is_given_up(daemon: Daemon, venv: Path) -> None:
+    """
+    A process that accepts and says nothing, ten times over, is no daemon that died.
+    """
+    called = daemon.start(venv / "k", "ls")
+    for _ in range(11):
+        daemon.accept()[0].close()
+
+    assert ended(called) == (6, b"", GONE)
 
 
 def test_a_reset_is_an_end_too(daemon: Daemon, venv: Path) -> None:
@@ -328,6 +415,7 @@ def test_a_reset_is_an_end_too(daemon: Daemon, venv: Path) -> None:
     called = daemon.start(venv / "k", "x" * 100_000)
     connection = daemon.accept_only()
     connection.recv(1)
+    daemon.stop_listening()
     connection.close()
 
     assert ended(called) == (6, b"", GONE)
@@ -512,7 +600,25 @@ def test_a_daemon_that_never_answers_is_given_up(daemon: Daemon, venv: Path) -> 
     status, _, err = ended(called)
 
     assert status == 6
-    assert err.endswith(GONE)
+    assert err.endswith(b"k: the daemon hangs; whether it acted is unknown\n")
+
+
+def test_trial_14_a_daemon_that_stops_in_the_middle_is_given_up(daemon: Daemon, venv: Path) -> None:
+    """
+    A daemon that works on a request says so every few seconds; one that does not has stopped.
+    """
+    text = (venv / "k").read_text()
+    assert "WORKING = 15, 30" in text
+    (venv / "k").write_text(text.replace("WORKING = 15, 30", "WORKING = 0.1, 0.3"))
+    called = daemon.start(venv / "k", "run", "x")
+    connection, _ = daemon.accept()
+    connection.sendall(OK + frame(1, b"begun"))
+
+    status, out, err = ended(called)
+
+    assert (status, out) == (6, b"begun")
+    assert err.startswith(b"k: the daemon does not answer")
+    assert err.endswith(b"k: the daemon hangs; whether it acted is unknown\n")
 
 
 def test_the_script_knows_what_is_for_the_full_client() -> None:

@@ -403,7 +403,7 @@ def test_a_stream_begins_right_after_the_answer(daemon: Daemon) -> None:
         daemon.answers(None)
         daemon.writes(b"first\nbytes")
 
-        stream = client.stream("attach", id="work", read_only=None)
+        stream, _ = client.stream("attach", id="work", read_only=None)
         stream.sendall(b"typed")
 
         assert stream.recv(100) == b"first\nbytes"

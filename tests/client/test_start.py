@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import select
@@ -65,6 +66,14 @@ def listening(path: str) -> socket.socket:
     made.bind(path)
     made.listen()
     return made
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Hold a lock, as a living daemon does."""
+    with open(path, "wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 class Spawner:
@@ -250,7 +259,7 @@ def test_a_daemon_that_listens_is_enough(layout: Layout, spawning: Spawning) -> 
     """
     spawner = spawning(Spawner())
 
-    with listening(layout.socket):
+    with listening(layout.socket), locked(layout.daemon_lock):
         start_daemon(layout)
 
     assert spawner.started == []
@@ -273,7 +282,7 @@ def test_who_comes_second_waits_for_the_first(layout: Layout, spawning: Spawning
             "->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines()
         )
     )
-    with listening(layout.socket):
+    with listening(layout.socket), locked(layout.daemon_lock):
         os.close(first)
         second.join(_SECONDS)
 

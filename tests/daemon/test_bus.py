@@ -213,9 +213,10 @@ def test_the_past_comes_first_and_nothing_twice() -> None:
         station = Station()
 
         async def past() -> PastEvents:
-            station.bus.relay(b'{"event":"bell","id":"a","seq":4}')
-            station.bus.relay(b'{"event":"bell","id":"a","seq":5}')
-            events = [{"event": "bell", "id": "a", "seq": number} for number in (3, 4)]
+            station.bus.relay(b'{"event":"bell","id":"a","instance":"i","seq":4}')
+            station.bus.relay(b'{"event":"bell","id":"a","instance":"i","seq":5}')
+            bell = {"event": "bell", "id": "a", "instance": "i"}
+            events = [{**bell, "seq": number} for number in (3, 4)]
             return PastEvents(events=events, missed=2)
 
         lines = await station.bus.watch("a", None, past=past)

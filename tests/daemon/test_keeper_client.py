@@ -138,7 +138,16 @@ class Scene:
         self.keeper = FakeKeeper(layout)
         self.events: asyncio.Queue[KeeperEvent] = asyncio.Queue()
         self.renewals: asyncio.Queue[int | None] = asyncio.Queue()
-        self.client = KeeperClient(layout, on_event=self.events.put_nowait, on_new=self._renewed)
+        self.looks: asyncio.Queue[None] = asyncio.Queue()
+        self.client = KeeperClient(
+            layout,
+            on_event=self.events.put_nowait,
+            on_new=self._renewed,
+            relisten=self._looked,
+        )
+
+    async def _looked(self) -> None:
+        self.looks.put_nowait(None)
 
     async def _renewed(self) -> None:
         self.renewals.put_nowait(self.client.pid)
@@ -159,7 +168,7 @@ async def keeping(layout: Layout) -> AsyncIterator[Scene]:
     try:
         yield scene
     finally:
-        scene.client.leave()
+        scene.client.disconnect()
         scene.keeper.close()
 
 
@@ -483,13 +492,18 @@ async def test_a_request_does_not_wait_for_ever_for_a_keeper(layout: Layout) -> 
 @in_frozen_time
 async def test_leaving_the_keeper_starts_no_other(layout: Layout) -> None:
     """
-    The client closes the connection without a word, and connects to no keeper again.
+    The client says whether another daemon follows, and connects to no keeper again.
     """
     async with keeping(layout) as scene:
         connection = await scene.connect()
 
-        scene.client.leave()
+        leaving = begin(scene.client.leave(successor=True))
+        said = await connection.asked()
+        connection.answer(said)
+        await leaving
         await connection.wait_closed()
+
+        assert (said["do"], said["successor"]) == ("leaving", True)
 
         assert await still_waits(begin(connection.asked()))
         assert await still_waits(begin(scene.keeper.connection()))

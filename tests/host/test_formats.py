@@ -88,7 +88,7 @@ def test_keys_are_remembered(left: Path) -> None:
     ledger = Ledger(str(left / "session" / "keys.jsonl"))
     line = ledger._lines["greeting"]
 
-    assert asyncio.run(ledger._known(line, line.digest)).startswith(b'{"ok":true')
+    assert asyncio.run(ledger._kept(line)).startswith(b'{"ok":true')
 
 
 def test_the_index_is_read(left: Path, capfd: pytest.CaptureFixture[str]) -> None:

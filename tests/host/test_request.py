@@ -11,6 +11,7 @@ from agent_pty.host.principal import Principal
 from agent_pty.host.request import open_stream
 from agent_pty.host.session import Session
 from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.viewers.typed import TypedCounts
 
 
 class Keys:
@@ -31,6 +32,7 @@ class Fake:
 
     def __init__(self) -> None:
         self.input = Keys()
+        self.typed = TypedCounts()
 
 
 def attach(session: Fake, **fields: Any) -> Any:

@@ -89,13 +89,17 @@ def greet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
         del sys.modules[name]
 
 
+async def nothing() -> None:
+    """No client looks for the socket."""
+
+
 def ask(home: Path, request: dict[str, Any]) -> Any:
     """Send a request to a daemon as it comes from the socket."""
     where = Layout(home=str(home), socket=f"{home}/s", log_dir=f"{home}/runs")
     prepare(where)
 
     async def story() -> bytes | Ear:
-        daemon = Daemon(where, isolated=False)
+        daemon = Daemon(where, isolated=False, relisten=nothing)
         answer = await daemon.handle(msgspec.json.encode(request), CALLER)
         if isinstance(answer, Streaming):
             ear = Ear()

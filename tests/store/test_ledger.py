@@ -1,9 +1,11 @@
 import asyncio
+import hashlib
 import json
 import os
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_pty.errors import BadRequest, HostLost, KeyReused
-from agent_pty.store.ledger import Ledger
+from agent_pty.store.ledger import Answered, Ledger, Line
 
 # The disk is full in the middle of the second key's line, and has room again for the third.
 NO_ROOM = """
@@ -270,7 +272,7 @@ def test_the_intent_is_on_disk_before_anything_acts(path: str) -> None:
 
     run(story)
 
-    assert [(line["key"], line["answer"]) for line in lines] == [("k", None)]
+    assert [(line["key"], line.get("answer")) for line in lines] == [("k", None)]
 
 
 def test_an_impatient_repetition_waits_for_the_first(path: str) -> None:
@@ -313,9 +315,9 @@ def test_a_repetition_that_gives_up_disturbs_nobody(path: str) -> None:
     run(story)
 
 
-def test_a_repetition_learns_that_the_first_was_given_up(path: str) -> None:
+def test_a_caller_that_leaves_does_not_take_the_answer_from_others(path: str) -> None:
     """
-    If the first request is cancelled, who waited for its answer is told: delivery unknown.
+    If the first caller is cancelled, those that repeated its key still get the answer.
     """
 
     async def story() -> None:
@@ -329,10 +331,137 @@ def test_a_repetition_learns_that_the_first_was_given_up(path: str) -> None:
         await loop.run_in_executor(None, lambda: None)
 
         first.cancel()
+        await asyncio.wait([first])
+        acting.may_answer.set()
         fates = await asyncio.gather(first, second, third, return_exceptions=True)
 
         assert isinstance(fates[0], asyncio.CancelledError)
-        assert [type(fate) for fate in fates[1:]] == [HostLost, HostLost]
+        assert [json.loads(await one)["replayed"] for one in (second, third)] == [True, True]
+        assert acting.times == 1
+
+    run(story)
+
+
+def test_what_nobody_waits_for_is_cancelled(path: str) -> None:
+    """
+    If every caller is cancelled, so is the request; a repetition learns: delivery unknown.
+    """
+
+    async def story() -> None:
+        ledger, acting = Ledger(path), Acting(at_once=False)
+        first = asyncio.get_running_loop().create_task(ledger.once("k", b"request", acting))
+        await acting.begun.wait()
+
+        first.cancel()
+        await asyncio.wait([first])
+
+        with pytest.raises(HostLost, match="delivery unknown"):
+            await ledger.once("k", b"request", acting)
+
+    run(story)
+
+
+def test_a_lost_connection_cancels_nothing(path: str) -> None:
+    """
+    A request whose caller can no longer be answered goes on; its key brings the answer.
+    """
+
+    async def story() -> None:
+        ledger, acting = Ledger(path), Acting(at_once=False)
+        loop = asyncio.get_running_loop()
+        lost = loop.create_task(ledger.once("k", b"r", acting, present=lambda: False))
+        await acting.begun.wait()
+        again = loop.create_task(ledger.once("k", b"r", acting))
+        acting.may_answer.set()
+
+        assert json.loads(await again)["replayed"] is True
+        assert json.loads(await lost)["ok"] is True
+        assert acting.times == 1
+
+    run(story)
+
+
+def test_a_caller_that_leaves_counts_though_others_were_lost(path: str) -> None:
+    """
+    Only callers that can be answered keep a request alive.
+    """
+
+    async def story() -> None:
+        ledger, acting = Ledger(path), Acting(at_once=False)
+        loop = asyncio.get_running_loop()
+        lost = loop.create_task(ledger.once("k", b"r", acting, present=lambda: False))
+        await acting.begun.wait()
+        again = loop.create_task(ledger.once("k", b"r", acting))
+        await loop.run_in_executor(None, lambda: None)
+
+        again.cancel()
+
+        fates = await asyncio.gather(lost, again, return_exceptions=True)
+        assert [type(fate) for fate in fates] == [asyncio.CancelledError] * 2
+
+    run(story)
+
+
+def test_what_continues_acts_again_after_a_crash(path: str) -> None:
+    """
+    A request that takes up what it had begun is not refused because its first try died.
+    """
+
+    async def story() -> None:
+        acting = Acting()
+        Ledger(path)._append(Line(key="k", digest=hashlib.sha256(b"r").hexdigest()))
+        ledger = Ledger(path)
+
+        assert ledger.interrupted("k")
+        await ledger.once("k", b"r", acting, continues=True)
+        assert acting.times == 1
+        assert not ledger.interrupted("k")
+
+    run(story)
+
+
+def test_a_large_answer_is_made_again_from_its_reference(path: str) -> None:
+    """
+    Neither memory nor the file keeps it.
+    """
+    large = json.dumps({"ok": True, "data": "x" * 60_000}).encode()
+
+    async def act() -> Answered:
+        return Answered(envelope=large, reference="where it is")
+
+    async def recall(reference: str) -> bytes:
+        assert reference == "where it is"
+        return large
+
+    async def story() -> None:
+        ledger = Ledger(path, recall=recall)
+        for number in range(100):
+            await ledger.once(f"k{number}", b"r", act)
+
+        assert json.loads(await ledger.once("k5", b"r", act))["data"] == "x" * 60_000
+        assert os.stat(path).st_size < 50_000
+
+    run(story)
+
+
+def test_a_passing_key_is_forgotten_a_minute_after_its_answer(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    It served only to ask again when the daemon had died.
+    """
+
+    async def story() -> None:
+        ledger, acting = Ledger(path), Acting()
+        await ledger.once("~k", b"r", acting)
+        await ledger.once("~k", b"r", acting)
+        assert acting.times == 1
+
+        later = time.time() + 61
+        monkeypatch.setattr(time, "time", lambda: later)
+        await ledger.once("other", b"r", acting)
+
+        assert list(ledger._lines) == ["other"]
 
     run(story)
 

@@ -40,7 +40,16 @@ def test_the_numbers_of_the_kinds_are_fixed() -> None:
     to_caller = {kind.name: kind.value for kind in ToCaller}
     from_caller = {kind.name: kind.value for kind in FromCaller}
 
-    assert to_caller == {"OUT": 1, "ERR": 2, "STATUS": 3, "SEND": 4, "WRITE": 5, "FULL": 6}
+    assert to_caller == {
+        "OUT": 1,
+        "ERR": 2,
+        "STATUS": 3,
+        "SEND": 4,
+        "WRITE": 5,
+        "FULL": 6,
+        "BOOKMARK": 7,
+        "ALIVE": 8,
+    }
     assert from_caller == {"INTERRUPT": 1, "DATA": 2, "END": 3, "FAILED": 4}
 
 

@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import json
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,8 +79,15 @@ class FakeOps:
             answer = answer(**fields)
         return await answer if inspect.isawaitable(answer) else answer
 
-    async def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
+    async def watch(
+        self,
+        *,
+        name: str | None,
+        kinds: Sequence[str] | None = None,
+        after: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
         """Tell the events; when there are no more, the caller has seen enough."""
+        del kinds, after
         self.asked.append(("watch", {"name": name}))
         for event in self._events:
             yield event
@@ -1011,7 +1018,7 @@ def watched(*events: dict[str, Any], pages: Iterable[str] = ()) -> Heard:
     def read(**_: Any) -> dict[str, Any]:
         return {"text": next(texts, ""), "cursor": 0, "more": False}
 
-    return spoken("watch", "work", events=[{"event": "watching"}, *events], read=read)
+    return spoken("watch", "work", events=[{"event": "watching", "seen": {}}, *events], read=read)
 
 
 def test_watch_follows_until_ctrl_c() -> None:

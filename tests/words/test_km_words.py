@@ -3,7 +3,7 @@
 import asyncio
 import datetime as dt
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,10 +61,17 @@ class FakeOps:
             raise self._fact
         return self._fact
 
-    async def watch(self, *, name: str | None) -> AsyncIterator[Event]:
+    async def watch(
+        self,
+        *,
+        name: str | None,
+        kinds: Sequence[str] | None = None,
+        after: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[Event]:
         """Tell the events; when there are no more, the caller presses Ctrl-C, or all is over."""
+        del kinds, after
         self.asked.append(("watch", {"name": name}))
-        yield {"event": "watching"}
+        yield {"event": "watching", "seen": {}}
         for event in self._events:
             yield event
         if not self._ends:

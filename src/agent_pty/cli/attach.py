@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from agent_pty.cli.command import Invocation
-from agent_pty.client.attach import Left, follow
+from agent_pty.client.attach import Attachment, Left, follow
 from agent_pty.client.terminal import size
 from agent_pty.core.chord import chord
 from agent_pty.core.duration import seconds
@@ -16,18 +17,18 @@ def attach(call: Invocation) -> int:
     """Show a session and type into it, until the person detaches or it ends."""
     o = call.options
     _follow_size(call)  # before attaching: the first picture is painted for this size
-    with call.connect() as connection:
-        stream = connection.stream(
-            "attach",
-            id=o.name,
-            read_only=o.read_only,
-            history_bytes=o.history_bytes,
-            title=o.title,
-            clipboard=o.clipboard,
-            raw=o.raw,
-        )
+    attachment = Attachment(
+        call.connect,
+        name=o.name,
+        read_only=o.read_only,
+        history_bytes=o.history_bytes,
+        title=o.title,
+        clipboard=o.clipboard,
+        raw=o.raw,
+    )
+    with contextlib.closing(attachment):
         left = follow(
-            stream,
+            attachment,
             stdin=None if o.read_only and not sys.stdin.isatty() else sys.stdin.fileno(),
             stdout=sys.stdout.fileno(),
             seconds=seconds(o.timeout, what="attach timeout") if o.timeout else None,
@@ -37,6 +38,10 @@ def attach(call: Invocation) -> int:
         )
     if left is not Left.TIMED_OUT and sys.stderr.isatty():
         sys.stderr.write(f"\r\n[{left.value}: {o.name}]\r\n")
+    if attachment.lost:
+        sys.stderr.write(
+            f"{attachment.lost} bytes that were typed while the daemon died may not have arrived\n"
+        )
     return 0
 
 

@@ -50,11 +50,11 @@ def send(where: Layout, program: str, words: Sequence[str]) -> int:
     wire = functions()
     home.prepare(where)
     connect(where).close()
-    connected = wire.dial(os.fsencode(where.socket))
+    path = os.fsencode(where.socket)
+    connected = wire.dial(path)
     if connected is None:
         raise DaemonUnreachable(f"the daemon went away: see {where.log}")
-    request = wire.request(program, list(words), build=_FULL_CLIENT)
-    status: int = wire.converse(connected, request, program)
+    status: int = wire.converse(path, connected, program, list(words), build=_FULL_CLIENT)
     return status
 
 

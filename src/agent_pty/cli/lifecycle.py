@@ -67,10 +67,10 @@ def status(call: Invocation) -> int:
     return call.show(found, f"agent-pty daemon running: {found['session_count']} session(s)")
 
 
-def stop_daemon(where: Layout, *, keep: bool) -> None:
-    """Stop the daemon and return when it is gone."""
+def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> None:
+    """Stop the daemon and return when it is gone; with *successor*, clients wait for the next."""
     with connect(where, start=_left_behind(where)) as connection:
-        connection.ask("shutdown", keep=keep)
+        connection.ask("shutdown", keep=keep, successor=successor)
         connection.until_closed()
     # Its lock is free when its process has ended.
     lock = Lock(where.daemon_lock)
@@ -95,14 +95,15 @@ def restart(call: Invocation) -> int:
     """Stop the daemon and start it again."""
     where = call.layout
     try:
-        stop_daemon(where, keep=call.options.keep)
+        stop_daemon(where, keep=call.options.keep, successor=call.options.keep)
     except DaemonUnreachable:
         sys.stderr.write("no daemon was running\n")
     home.prepare(where)
     if call.options.keep:
-        from agent_pty.client.start import upgrade_keeper  # noqa: PLC0415  only here
+        from agent_pty.client.start import start_daemon, upgrade_keeper  # noqa: PLC0415  only here
 
         upgrade_keeper(where)
+        start_daemon(where)
     connect(where).close()
     found = status_of(where)
     return call.show(found, f"restarted: {found['session_count']} session(s)")

@@ -11,10 +11,15 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from enum import Enum
+from typing import Any
 
+from agent_pty.client.connection import Connection
 from agent_pty.client.terminal import raw_mode
+from agent_pty.errors import AgentPtyError
 
 _CHUNK = 1 << 16
+# Streams that end before anything was seen of them.
+_MOST_FAILURES = 10
 
 
 class Left(Enum):
@@ -25,8 +30,73 @@ class Left(Enum):
     TIMED_OUT = "timed out"
 
 
+class Attachment:
+    """One person's stream of a session, opened again when the daemon has died.
+
+    *connect* connects to the daemon. What was typed is never sent twice: *lost* is how many bytes
+    may not have arrived.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], *, name: str, **fields: Any) -> None:
+        self._connect = connect
+        self._name = name
+        self._fields = {**fields, "viewer": os.urandom(8).hex()}
+        self._connection: Connection | None = None
+        self._sent = 0
+        self._failures = 0
+        self.lost = 0
+        self.stream = self._open()
+
+    def _open(self) -> socket.socket:
+        if self._connection is not None:
+            self.close()
+            self._fields["repaint"] = True
+        self._connection = self._connect()
+        stream, answer = self._connection.stream("attach", id=self._name, **self._fields)
+        arrived = (answer or {}).get("typed", 0)
+        self.lost += max(0, self._sent - arrived)
+        self._sent = arrived
+        return stream
+
+    def send(self, data: bytes) -> None:
+        """Type; if the daemon is gone, what does not arrive is counted later."""
+        self._sent += len(data)
+        with contextlib.suppress(OSError):  # reading will show it
+            self.stream.sendall(data)
+
+    def received(self) -> bytes:
+        """Return what came; empty at the end of the stream."""
+        try:
+            data = self.stream.recv(_CHUNK)
+        except ConnectionError:  # a daemon that is killed leaves what it had not read
+            data = b""
+        if data:
+            self._failures = 0
+        return data
+
+    def reopen(self) -> bool:
+        """Attach again if the session still runs; False if it was the session that ended."""
+        self._failures += 1
+        if self._failures > _MOST_FAILURES:
+            return False
+        try:
+            with self._connect() as connection:
+                sessions = connection.ask("list")
+            if not any(one["id"] == self._name and one["active"] for one in sessions):
+                return False
+            self.stream = self._open()
+        except AgentPtyError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._connection is not None:
+            self._connection.close()
+
+
 def follow(
-    stream: socket.socket,
+    attachment: Attachment,
     *,
     stdin: int | None,
     stdout: int,
@@ -35,7 +105,7 @@ def follow(
     on_resize: Callable[[], None],
     typing: bool = True,
 ) -> Left:
-    """Copy the stream to *stdout* and, if *typing*, *stdin* to the stream, up to *detach*.
+    """Copy the attachment to *stdout* and, if *typing*, *stdin* to it, up to *detach*.
 
     Input that ends does not end the attachment: what it caused is still to be seen.
     """
@@ -44,14 +114,14 @@ def follow(
         stack.enter_context(raw_mode(stdin, stdout))
         resized = stack.enter_context(_size_changes())
         on_resize()
-        give = stream.sendall if typing else _drop
+        give = attachment.send if typing else _drop
         # Who only watches may leave as one leaves any program.
         key = re.compile(re.escape(detach) + (b"" if typing else b"|\x03"))
-        return _loop(stream, stdin, stdout, deadline, give, key, resized, on_resize)
+        return _loop(attachment, stdin, stdout, deadline, give, key, resized, on_resize)
 
 
 def _loop(  # noqa: PLR0917  one loop and all its ends
-    stream: socket.socket,
+    attachment: Attachment,
     stdin: int | None,
     stdout: int,
     deadline: float | None,
@@ -62,16 +132,17 @@ def _loop(  # noqa: PLR0917  one loop and all its ends
 ) -> Left:
     while True:
         wait = None if deadline is None else max(0.0, deadline - time.monotonic())
-        watched = [fd for fd in (stream.fileno(), stdin, resized) if fd is not None]
+        stream = attachment.stream.fileno()
+        watched = [fd for fd in (stream, stdin, resized) if fd is not None]
         ready, _, _ = select.select(watched, [], [], wait)
         if not ready:
             return Left.TIMED_OUT
         if resized in ready:
             os.read(resized, _CHUNK)
             on_resize()
-        if stream.fileno() in ready:
-            data = _received(stream)
-            if not data:
+        if stream in ready:
+            data = attachment.received()
+            if not data and not attachment.reopen():
                 return Left.ENDED
             _write(stdout, data)
         if stdin in ready and stdin is not None:
@@ -80,17 +151,9 @@ def _loop(  # noqa: PLR0917  one loop and all its ends
                 stdin = None
                 continue
             found = leave.search(typed)
-            with contextlib.suppress(ConnectionError):  # reading will tell
-                give(typed[: found.start()] if found else typed)
+            give(typed[: found.start()] if found else typed)
             if found:
                 return Left.DETACHED
-
-
-def _received(stream: socket.socket) -> bytes:
-    try:
-        return stream.recv(_CHUNK)
-    except ConnectionError:  # a daemon that is killed leaves what it had not read
-        return b""
 
 
 def _drop(_typed: bytes) -> None:

@@ -65,8 +65,8 @@ class Connection:
             return {**data, "replayed": True}
         return data
 
-    def stream(self, op: str, **fields: Any) -> socket.socket:
-        """Open a stream; the socket carries it, to be read and written from now on.
+    def stream(self, op: str, **fields: Any) -> tuple[socket.socket, Any]:
+        """Open a stream; the socket carries it from now on. Also return what the answer says.
 
         The answer is read byte by byte: what follows it belongs to the stream.
         """
@@ -78,8 +78,7 @@ class Connection:
             if not byte:
                 raise DaemonUnreachable("daemon closed before attach response")
             answer += byte
-        unwrapped(_envelope(bytes(answer)))
-        return self._socket
+        return self._socket, unwrapped(_envelope(bytes(answer))).get("data")
 
     def until_closed(self) -> None:
         """Return when the daemon hangs up."""

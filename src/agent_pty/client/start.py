@@ -30,7 +30,8 @@ def start_daemon(layout: Layout) -> None:
     """Return once a daemon listens; if several clients want one, one starts it."""
     _make_room(layout)
     with _only_one(layout):
-        if listens(layout.socket):
+        # The keeper may hold the socket of a daemon that is gone: then one must be started.
+        if listens(layout.socket) and _locked(layout.daemon_lock):
             return
         with _ready_pipe() as (read, write):
             if not _fork_warm(layout, write):
@@ -132,6 +133,18 @@ def upgrade_keeper(layout: Layout) -> None:
                 raise DaemonError(f"the keeper cannot be upgraded: {answer['error']['reason']}")
     if not can_upgrade:
         _wait_until_free(layout.keeper_lock)
+
+
+def _locked(path: str) -> bool:
+    """Whether a living process holds the lock at *path*."""
+    try:
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 def _wait_until_free(path: str) -> None:

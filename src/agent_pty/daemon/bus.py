@@ -28,7 +28,7 @@ class Watcher:
         self._kinds = set(kinds) if kinds is not None else None
         self._events: deque[Event] = deque()
         self._missed = 0
-        self._seen = 0
+        self._seen: dict[str, int] = {}
         self._changed = asyncio.Event()
 
     def wants(self, event: Event) -> bool:
@@ -53,9 +53,13 @@ class Watcher:
             self._events.append(event)
         self._changed.set()
 
-    def skip(self, number: int) -> None:
-        """Leave out the events up to *number*, which were sent already."""
-        self._seen = number
+    def skip(self, event: Event) -> None:
+        """Leave out the events of a session up to this one, which was sent already."""
+        self._seen[event["instance"]] = event["seq"]
+
+    def _is_new(self, event: Event) -> bool:
+        number: int = event.get("seq", 1)
+        return number > self._seen.get(event.get("instance", ""), 0)
 
     def _report_missed(self) -> None:
         """Say how many are missing, at the place where they are."""
@@ -70,7 +74,7 @@ class Watcher:
             self._changed.clear()
             while self._events:
                 event = self._events.popleft()
-                if event.get("seq", self._seen + 1) > self._seen:
+                if self._is_new(event):
                     yield _line(event)
                 if not self._events:
                     self._report_missed()
@@ -113,11 +117,12 @@ class Bus:
         kinds: Sequence[str] | None,
         *,
         past: Past | None = None,
-        announce: bool = False,
+        announce: Event | None = None,
     ) -> AsyncIterator[bytes]:
         """Return events as lines, those of the *past* first; none is missed from now on.
 
-        With *announce*, the first event says so. Iterate over them at once, or the watcher stays.
+        *announce* is the first event, which says so. Iterate over them at once, or the watcher
+        stays.
         """
         watcher = Watcher(name, kinds)
         self._watchers.add(watcher)
@@ -130,11 +135,11 @@ class Bus:
         return self._lines(watcher, past, announce=announce)
 
     async def _lines(
-        self, watcher: Watcher, past: Past | None, *, announce: bool
+        self, watcher: Watcher, past: Past | None, *, announce: Event | None
     ) -> AsyncIterator[bytes]:
         try:
-            if announce:
-                yield b'{"event":"watching"}\n'
+            if announce is not None:
+                yield _line(announce)
             if past is not None:
                 for line in _replayed(watcher, await past()):
                     yield line
@@ -153,6 +158,6 @@ def _replayed(watcher: Watcher, past: PastEvents) -> list[bytes]:
     """Return the lines of past events; what was published meanwhile is not sent twice."""
     events = [lagged(past.missed)] if past.missed else []
     events += [event for event in past.events if watcher.wants_kind(event)]
-    if past.events:
-        watcher.skip(past.events[-1]["seq"])
+    for event in past.events:
+        watcher.skip(event)
     return [_line(event) for event in events]

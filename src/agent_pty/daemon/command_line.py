@@ -5,9 +5,11 @@ The script's own work is to send its arguments and to print what comes back (`cl
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -15,6 +17,8 @@ import msgspec
 from agent_pty import script
 from agent_pty.core.frame import Garbage
 from agent_pty.errors import AgentPtyError
+from agent_pty.ops import find
+from agent_pty.ops.op import PASSING
 from agent_pty.ops.words import FULL_CLIENT, Words
 from agent_pty.transports.caller import Caller as Client
 from agent_pty.words import k, km, run
@@ -25,6 +29,8 @@ from agent_pty.words.frames import CallerFrames, FromCaller, ToCaller, frame
 from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.output import Output, Send
 
+_ALIVE_SECONDS = 5.0
+
 
 class Daemon(Protocol):
     """As much of the daemon as a command line needs."""
@@ -32,32 +38,47 @@ class Daemon(Protocol):
     async def ask(self, name: str, fields: dict[str, Any], caller: Client) -> Any:
         """Return what an op answers, or raise its error."""
 
-    async def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
-        """Open a stream."""
-
-    async def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
+    async def announced_events(
+        self, name: str | None, kinds: Sequence[str] | None, after: Mapping[str, int] | None
+    ) -> AsyncIterator[bytes]:
         """Follow events; the first one says that none is missed from now on."""
 
 
 class Ops:
-    """The daemon's ops in the name of one client: what `words.call.Ops` promises."""
+    """The daemon's ops in the name of one client: what `words.call.Ops` promises.
 
-    def __init__(self, daemon: Daemon, client: Client) -> None:
+    Each request that may be carried out only once has a key, made of the *key* of the command
+    line and a number. So a command line that is sent again to the next daemon takes up the
+    requests that it made before.
+    """
+
+    def __init__(self, daemon: Daemon, client: Client, key: str | None) -> None:
         self._daemon = daemon
         self.client = client
+        self._key = key
+        self._numbers = itertools.count(1)
 
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer, or raise its error."""
-        return await self._daemon.ask(op, _given(fields), self.client)
+        given = _given(fields)
+        if self._key is None or "key" in given or not find(op).keyed:
+            return await self._daemon.ask(op, given, self.client)
+        given["key"] = f"{PASSING}{self._key}.{next(self._numbers)}"
+        answer = await self._daemon.ask(op, given, self.client)
+        if isinstance(answer, dict):
+            answer.pop("replayed", None)  # of no interest: the caller asked once
+        return answer
 
-    async def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
+    async def watch(
+        self,
+        *,
+        name: str | None,
+        kinds: Sequence[str] | None = None,
+        after: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
         """Yield events; the first, `watching`, says that none is missed from now on."""
-        async for line in await self._daemon.announced_events(name):
+        async for line in await self._daemon.announced_events(name, kinds, after):
             yield msgspec.json.decode(line)
-
-    async def lines(self, **fields: Any) -> AsyncIterator[bytes]:
-        """Return the lines of the op `watch`."""
-        return await self._daemon.stream("watch", _given(fields))
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
@@ -66,11 +87,36 @@ def _given(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _for_client(asked: Words) -> bool:
     """Whether the full client must do it: another build's script, or a command of its own."""
-    if asked.build in (None, FULL_CLIENT):
-        return False
+    if asked.build in (None, FULL_CLIENT) or asked.printed is not None:
+        return False  # one that is sent again has begun here
     if asked.build != script.digest():
         return True
     return asked.program == "agent-pty" and runs_in_client(asked.argv)
+
+
+class _Pulse:
+    """Shows the script, every few seconds, that this daemon has not stopped."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._sending: asyncio.Task[None] | None = None
+        self._timer = self._later()
+
+    def _later(self) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(_ALIVE_SECONDS, self._beat)
+
+    def _beat(self) -> None:
+        self._timer = self._later()
+        if self._sending is None or self._sending.done():  # a script that reads nothing gets one
+            self._sending = asyncio.get_running_loop().create_task(self._say())
+
+    async def _say(self) -> None:
+        await self._send(frame(ToCaller.ALIVE))
+
+    def stop(self) -> None:
+        self._timer.cancel()
+        if self._sending is not None:
+            self._sending.cancel()
 
 
 class CommandLine:
@@ -104,8 +150,10 @@ class CommandLine:
         if _for_client(self._asked):
             await send(frame(ToCaller.FULL))
             return
-        output, self._caller = Output(send), Caller(send)
+        output = Output(send, printed=self._asked.printed or (0, 0))
+        self._caller = Caller(send)
         program = self._asked.program
+        pulse = _Pulse(send)
         try:
             status = await self._run(output, self._caller)
         except AgentPtyError as error:
@@ -115,6 +163,8 @@ class CommandLine:
             traceback.print_exc(file=sys.stderr)
             await output.err(f"{program}: internal error; the daemon's log has the traceback")
             status = 1
+        finally:
+            pulse.stop()
         await output.end(status)
 
     async def _run(self, output: Output, caller: Caller) -> int:
@@ -127,7 +177,8 @@ class CommandLine:
             session=None if asked.session is None else asked.text(asked.session),
             who=f"{asked.parent}@k:{self._ops.client.pid}",
             interrupted=self._interrupted,
+            bookmark=None if asked.bookmark is None else asked.text(asked.bookmark),
         )
         if asked.program == "agent-pty":
-            return await run.run(call, caller, argv, events=self._ops.lines)
+            return await run.run(call, caller, argv)
         return await (km.run if asked.program == "km" else k.run)(call, argv)

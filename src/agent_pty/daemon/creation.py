@@ -37,7 +37,10 @@ class Creator:
         self._ender = ender
 
     async def create(self, wanted: Wanted) -> SessionInfo:
-        """Start a program in a new session."""
+        """Start a program in a new session, unless the same request has done so before."""
+        made = self._registry.made_by(wanted.key)
+        if made is not None:
+            return self._registry.info(made)
         name = self._registry.reserve(wanted.name)
         try:
             argv = [wanted.argv[0] or default_shell(), *wanted.argv[1:]]
@@ -62,6 +65,7 @@ class Creator:
         marks = {"AGENT_PTY_SESSION": spec.name, tree.INSTANCE_VARIABLE: spec.instance}
         spawn = Spawn(
             instance=spec.instance,
+            spec=msgspec.to_builtins(spec),
             argv=injected.argv,
             cwd=cwd,
             env={**injected.env, **marks},
@@ -120,6 +124,7 @@ def _spec(
         nonce=nonce,
         program=program,
         frame=wanted.frame,
+        key=wanted.key,
     )
 
 

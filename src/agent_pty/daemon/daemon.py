@@ -6,11 +6,13 @@ import asyncio
 import contextlib
 import json
 import os
+import socket
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from agent_pty import __version__, build, ops
@@ -22,6 +24,7 @@ from agent_pty.daemon.ending import Ender
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeper_client import KeeperClient
+from agent_pty.daemon.past_events import PastAndPresent
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
@@ -35,7 +38,7 @@ from agent_pty.ops.model import Ending, Killed, SessionInfo, Wanted
 from agent_pty.ops.op import (
     PROTOCOL,
     Head,
-    Mutation,
+    Keyed,
     Op,
     Request,
     content,
@@ -53,14 +56,26 @@ from agent_pty.transports.caller import Caller, Streaming, pouring
 _STOP_SECONDS = 10.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopping:
+    """How the daemon ends: *keep* every session, and perhaps wait for a *successor*."""
+
+    keep: bool
+    successor: bool
+
+
 class Daemon:
     """Owns the registry; answers registry ops itself and routes session ops to hosts."""
 
-    def __init__(self, layout: Layout, *, isolated: bool) -> None:
+    def __init__(
+        self, layout: Layout, *, isolated: bool, relisten: Callable[[], Awaitable[None]]
+    ) -> None:
         self.layout = layout
-        self.stopping: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self.stopping: asyncio.Future[Stopping] = asyncio.get_running_loop().create_future()
         self._started = time.time()
-        self._keeper = KeeperClient(layout, on_event=self._keeper_event, on_new=self._new_keeper)
+        self._keeper = KeeperClient(
+            layout, on_event=self._keeper_event, on_new=self._new_keeper, relisten=relisten
+        )
         self._bus = Bus(self._watched)
         self._pool = Pool(
             layout,
@@ -80,6 +95,7 @@ class Daemon:
             creator=self._creator,
             ender=self._ender,
         )
+        self._past = PastAndPresent(self._bus, self._registry)
         self._ledger = Ledger(layout.key_ledger)
         self._changes = RunToEnd()
         # Who opens a stream, for the command line that acts in their name.
@@ -91,6 +107,10 @@ class Daemon:
         await self._recovery.find_all()
         self._index.check()
         self._save_index()
+
+    async def hold(self, listener: socket.socket) -> None:
+        """Give the keeper a duplicate of the socket at which clients find us."""
+        await self._keeper.hold(listener)
 
     def _keeper_event(self, event: KeeperEvent) -> None:
         if isinstance(event, Ended):
@@ -159,27 +179,45 @@ class Daemon:
         return Streaming(head=opening, pour=pouring(opened))
 
     async def _answer(self, op: Op, request: Request, payload: bytes) -> bytes:
-        key = request.key if isinstance(request, Mutation) else None
-
-        async def act() -> bytes:
-            try:
-                answer = success(op, await op.handler(self, request))
-            except AgentPtyError as error:
-                return failure(error)
-            if op.mutates:
-                self._save_index()
-            return answer
-
-        answering = self._ledger.once(key, payload, act)
+        answering = self._answer_once(op, request, payload)
         # Half a `new` is a program that nobody can find.
         to_its_end = op.mutates and not op.waits
         return await (self._changes.do(answering) if to_its_end else answering)
+
+    async def _answer_once(self, op: Op, request: Request, payload: bytes) -> bytes:
+        key = request.key if isinstance(request, Keyed) else None
+        resume = op.resume if self._ledger.interrupted(key) else None
+        results: list[Any] = []
+
+        async def act() -> bytes:
+            try:
+                result = await (resume or op.handler)(self, request)
+            except AgentPtyError as error:
+                if self.leaves_everything:
+                    raise  # this is no answer: the next daemon takes it up
+                return failure(error)
+            if op.mutates:
+                self._save_index()
+            results.append(result)
+            return success(op, result)
+
+        answer = await self._ledger.once(
+            key, payload, act, continues=op.continues, durable=op.mutates
+        )
+        if results and op.afterwards is not None:
+            await op.afterwards(self, request, results[0])
+        return answer
 
     # -- ops: what `ops.context.Registry` promises
 
     async def create(self, wanted: Wanted) -> SessionInfo:
         """Start a session."""
         return await self._creator.create(wanted)
+
+    def made_by(self, key: str) -> str | None:
+        """Find a session by the key of the request that made it."""
+        record = self._registry.made_by(key)
+        return record.name if record is not None else None
 
     async def list(self) -> list[SessionInfo]:
         """List sessions."""
@@ -217,31 +255,23 @@ class Daemon:
         self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
     ) -> AsyncIterator[bytes]:
         """Follow events; with *since*, those of one session after that number first."""
-        if name is None or since is None:
-            return await self._bus.watch(name, kinds)
-        record = self._registry.find(name)
-
-        async def past() -> message.PastEvents:
-            link = await self._registry.link(record)
-            return await link.control(message.EventsSince(instance=record.instance, number=since))
-
-        return await self._bus.watch(name, kinds, past=past)
+        after = None
+        if name is not None and since is not None:
+            after = {self._registry.find(name).instance: since}
+        return await self._past.watch(name, kinds, after=after)
 
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""
-        return CommandLine(asked, Ops(self, self._calling.get()))
+        return CommandLine(asked, Ops(self, self._calling.get(), asked.key))
 
-    async def stream(self, name: str, fields: dict[str, Any]) -> AsyncIterator[bytes]:
-        """Open a stream of the daemon's own for a command line."""
-        op = ops.find(name)
-        if fields.get("id") is not None:
-            self._registry.find(fields["id"])
-        opened: AsyncIterator[bytes] = await op.handler(self, convert(op, fields))
-        return opened
+    async def announced_events(
+        self, name: str | None, kinds: Sequence[str] | None, after: Mapping[str, int] | None
+    ) -> AsyncIterator[bytes]:
+        """Follow events; the first one says that none is missed from now on.
 
-    async def announced_events(self, name: str | None) -> AsyncIterator[bytes]:
-        """Follow events; the first one says that none is missed from now on."""
-        return await self._bus.watch(name, None, announce=True)
+        *after* has the numbers of the last events seen, by instance.
+        """
+        return await self._past.watch(name, kinds, after=after, announce=True)
 
     async def ask(self, name: str, fields: dict[str, Any], caller: Caller) -> Any:
         """Return what an op answers to fields that need not be valid UTF-8."""
@@ -283,22 +313,28 @@ class Daemon:
             "uptime_s": int(time.time() - self._started),
         }
 
-    def shut_down(self, *, keep: bool) -> None:
+    def shut_down(self, *, keep: bool = False, successor: bool = False) -> None:
         """Begin to stop; the answer to this request still goes out."""
         if not self.stopping.done():
-            self.stopping.set_result(keep)
+            self.stopping.set_result(Stopping(keep=keep, successor=successor))
+
+    @property
+    def leaves_everything(self) -> bool:
+        """Whether the end has begun and every session stays."""
+        return self.stopping.done() and self.stopping.result().keep
 
     # -- the end
 
     def _save_index(self) -> None:
         self._index.save(lambda: [self._registry.info(r) for r in self._registry.records])
 
-    async def close(self, *, keep: bool) -> None:
+    async def close(self, stopping: Stopping) -> None:
         """End every session and process of ours, or leave them all for the next daemon."""
+        await self._changes.finish(_STOP_SECONDS)
         self._save_index()
-        if keep and self._registry.records:
+        if stopping.keep and (self._registry.records or stopping.successor):
             self._pool.close()
-            self._keeper.leave()
+            await self._keeper.leave(successor=stopping.successor)
         else:
             await self._end_all()
         self._index.flush()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import os
+import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from agent_pty.client.start import start_keeper
@@ -14,7 +16,17 @@ from agent_pty.core.layout import Layout
 from agent_pty.errors import Busy, DaemonError, SpawnFailed
 from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperError, KeeperLink
-from agent_pty.keeper.message import Holdings, KeeperEvent, KeeperRequest, Spawn, Spawned, Stop
+from agent_pty.keeper.message import (
+    Holdings,
+    KeeperEvent,
+    KeeperRequest,
+    Leaving,
+    Listening,
+    Relisten,
+    Spawn,
+    Spawned,
+    Stop,
+)
 from agent_pty.process.exit_watch import ExitWatch
 
 Answer = TypeVar("Answer")
@@ -25,7 +37,10 @@ _EXHAUSTED = {"ENOSPC", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM"}
 
 
 class KeeperClient:
-    """Always has a keeper: *on_event* gets its events, *on_new* is called after a replacement."""
+    """Always has a keeper: *on_event* gets its events, *on_new* is called after a replacement.
+
+    *relisten* is called when a client did not find the daemon's socket.
+    """
 
     def __init__(
         self,
@@ -33,10 +48,13 @@ class KeeperClient:
         *,
         on_event: Callable[[KeeperEvent], None],
         on_new: Callable[[], Awaitable[None]],
+        relisten: Callable[[], Awaitable[None]],
     ) -> None:
         self._layout = layout
         self._on_event = on_event
         self._on_new = on_new
+        self._relisten = relisten
+        self._listener: socket.socket | None = None
         self._link = self._new_link()
         self._ready = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -48,8 +66,38 @@ class KeeperClient:
         return KeeperLink(on_event=self._event, on_lost=self._lost)
 
     def _event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
-        del fds  # a daemon is sent none
-        self._on_event(event)
+        if isinstance(event, Relisten):
+            self._hold(self._listen_again(fds[0]))
+        else:
+            self._on_event(event)
+
+    async def _listen_again(self, ready: int) -> None:
+        """See that clients find the socket, and report that on the descriptor *ready*."""
+        try:
+            await self._relisten()
+            with contextlib.suppress(BrokenPipeError):  # the client gave up
+                os.write(ready, b"1")
+        finally:
+            os.close(ready)
+
+    async def hold(self, listener: socket.socket) -> None:
+        """Have the keeper hold a duplicate of our listening socket, for the next daemon."""
+        self._listener = listener
+        with contextlib.suppress(KeeperError):  # a keeper of an earlier build holds none
+            await self._ask(Listening(), [listener.fileno()])
+
+    async def leave(self, *, successor: bool) -> None:
+        """Leave the keeper to the next daemon; with *successor*, that one comes now."""
+        self._stopping = True
+        with contextlib.suppress(ChannelClosed, KeeperError, TimeoutError):
+            async with asyncio.timeout(_GONE_SECONDS):
+                await self._link.ask(Leaving(successor=successor))
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Close the connection; no other keeper is started."""
+        self._stopping = True
+        self._link.close()
 
     async def connect(self) -> Holdings:
         """Find the keeper or start one; return what it holds."""
@@ -74,21 +122,29 @@ class KeeperClient:
             return
         sys.stderr.write(f"daemon: keeper {self.pid} is gone, starting another\n")
         self._ready.clear()
-        task = asyncio.get_running_loop().create_task(self._replace())
+        self._hold(self._replace())
+
+    def _hold(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def _replace(self) -> None:
         self._link = self._new_link()
         await self.connect()
+        if self._listener is not None:
+            await self.hold(self._listener)
         await self._on_new()
 
     async def ask(self, request: KeeperRequest[Answer]) -> Answer:
         """Ask the keeper; if it is lost meanwhile, the caller may ask again."""
+        return await self._ask(request)
+
+    async def _ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         try:
             async with asyncio.timeout(_START_SECONDS):
                 await self._ready.wait()
-                return await self._link.ask(request)
+                return await self._link.ask(request, fds)
         except ChannelClosed as error:
             raise Busy("the keeper was lost during the request; ask again") from error
         except TimeoutError as error:
@@ -114,11 +170,6 @@ class KeeperClient:
                     await gone.wait()
         finally:
             watch.close()
-
-    def leave(self) -> None:
-        """Leave the keeper to the next daemon."""
-        self._stopping = True
-        self._link.close()
 
 
 def _spawn_error(program: str, cwd: str, why: dict[str, Any]) -> SpawnFailed | Busy:

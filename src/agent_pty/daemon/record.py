@@ -54,6 +54,11 @@ class Record:
         return self._birth
 
     @property
+    def last_event(self) -> int:
+        """The number of its last event, as far as its host has said."""
+        return self._described.last_event if self._described is not None else 0
+
+    @property
     def host(self) -> str | None:
         """The host that has it."""
         return self._host

@@ -152,7 +152,7 @@ class Recovery:
     async def _take_orphan(self, instance: str, session: HeldSession) -> None:
         """A terminal that only the keeper has: its host died while there was no daemon."""
         try:
-            spec = _read_spec(self._layout.spec(instance))
+            spec = self._spec(instance, session)
         except (OSError, msgspec.DecodeError) as error:
             sys.stderr.write(f"daemon: nothing is known of session {instance}: {error}\n")
             await self._ender.discard(instance, pid=session.pid, birth=session.birth)
@@ -169,6 +169,15 @@ class Recovery:
             return
         record.orphan()
         await self._rehost([record], str(session.host))
+
+    def _spec(self, instance: str, session: HeldSession) -> Spec:
+        """Return what its host has saved; if it never had one, what the keeper was given."""
+        try:
+            return _read_spec(self._layout.spec(instance))
+        except FileNotFoundError:
+            if session.spec is None:
+                raise
+            return msgspec.convert(session.spec, Spec)
 
     async def _replace_old_hosts(self) -> None:
         """Replace hosts of another build, one by one, if the keeper forks hosts of ours."""

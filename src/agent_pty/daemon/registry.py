@@ -44,6 +44,12 @@ class Registry:
             raise UnknownSession(names.checked(name))
         return self._records[name]
 
+    def made_by(self, key: str | None) -> Record | None:
+        """Return the session that a request with this key has made."""
+        if key is None:
+            return None
+        return next((one for one in self._records.values() if one.spec.key == key), None)
+
     def was_killed(self, name: str) -> bool:
         """Whether a session of this name was killed, and there is no new one."""
         return name not in self._records and name in self._killed

@@ -28,6 +28,11 @@ class RunToEnd:
             task.add_done_callback(_tell)  # nobody else would hear of its failure
             raise
 
+    async def finish(self, patience: float) -> None:
+        """Return when nothing is being done any more, or after *patience* seconds."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=patience)
+
 
 def _tell(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:

@@ -75,7 +75,7 @@ class HostProtocol(asyncio.Protocol):
             await self._stream(frame.number, asked, payload)
             return
         if isinstance(asked, Addressed):
-            body = await self._host.answer(asked, payload)
+            body = await self._host.answer(asked, payload, self._connected)
         else:
             if isinstance(asked, Watch):
                 self._host.watch(self._send_event if asked.on else None)
@@ -110,12 +110,20 @@ class HostProtocol(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
+    def _connected(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """A daemon that is gone waits for nothing any more."""
+        """End the streams, which nobody reads any more.
+
+        A request goes on: its caller did not leave, the daemon did. The next daemon asks for the
+        answer again, by the request's key.
+        """
         del exc
+        self._transport = None
         self._host.watch(None)
-        for task in self._tasks.values():
-            task.cancel()
+        for number in list(self._streams):
+            self._tasks[number].cancel()
 
 
 async def _pour(chunks: AsyncIterator[bytes], writer: CreditedWriter) -> None:

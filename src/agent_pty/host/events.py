@@ -226,6 +226,11 @@ class EventLog:
         self._delivering = False
         self._closed = False
 
+    @property
+    def number(self) -> int:
+        """The number of the last event."""
+        return self._number
+
     def add(self, *listeners: Listener) -> None:
         """Register listeners; they are told in the order in which they were added."""
         self._listeners += listeners

@@ -30,7 +30,7 @@ from agent_pty.ops.op import failure
 from agent_pty.process import tree
 from agent_pty.store import atomic
 from agent_pty.store.aside import set_aside
-from agent_pty.store.ledger import Ledger
+from agent_pty.store.ledger import Ledger, Present
 from agent_pty.store.ring import RingLost
 
 _TEXT_KEPT = 256 * 1024 * 1024
@@ -69,7 +69,10 @@ class Host:
 
     async def connect(self) -> None:
         """Introduce this host to the keeper, which gives it its sessions."""
-        await self._keeper.connect(self._layout.keeper_socket, role="host", name=self.name)
+        path = self._layout.keeper_socket
+        found = await self._keeper.connect(path, role="host", name=self.name)
+        for session in self._sessions.values():
+            session.terminal.keeper_found(found.pid)
 
     def _keeper_event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
         if isinstance(event, Adopt):
@@ -115,7 +118,9 @@ class Host:
             perform=self._perform,
             watcher=self._forward,
         )
-        self._ledgers[spec.instance] = Ledger(f"{directory}/keys.jsonl")
+        self._ledgers[spec.instance] = Ledger(
+            f"{directory}/keys.jsonl", recall=request.recall(session)
+        )
         self._sessions[spec.instance] = session
         self._save_spec(spec)
         session.start(owed=owed, recovered=recovered)
@@ -172,13 +177,14 @@ class Host:
         principal.acting.set(asked.caller.acting_as("human"))
         return request.open_stream(session, payload)
 
-    async def answer(self, asked: Addressed, payload: bytes) -> bytes:
-        """Answer one request for a session."""
+    async def answer(self, asked: Addressed, payload: bytes, present: Present) -> bytes:
+        """Answer one request for a session; *present* says whether its caller still waits."""
         session = self._sessions.get(asked.instance)
         if session is None:
             return failure(UnknownSession(asked.name))
         principal.acting.set(asked.caller.acting_as("agent"))
-        return await self._perform(session, payload)
+        ledger = self._ledgers[session.spec.instance]
+        return await request.answer(session, ledger, payload, present=present)
 
     async def _perform(self, session: Session, payload: bytes) -> bytes:
         return await request.answer(session, self._ledgers[session.spec.instance], payload)

@@ -9,26 +9,40 @@ import asyncio
 import contextvars
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from agent_pty import ops
 from agent_pty.errors import AgentPtyError
 from agent_pty.host.session import Session
 from agent_pty.host.terminal.terminal import InputKind
-from agent_pty.ops.op import Mutation, Op, Request, decode, decode_head, failure, success
-from agent_pty.store.ledger import Ledger
+from agent_pty.ops.attach import Attach
+from agent_pty.ops.cell_model import CellReport
+from agent_pty.ops.op import Keyed, Op, Request, decode, decode_head, failure, success
+from agent_pty.store.ledger import Answered, Ledger, Present
 
 _MOST_TYPED_AHEAD = 1024 * 1024
 
 
-async def answer(session: Session, ledger: Ledger, payload: bytes) -> bytes:
-    """Answer one request; a failure is an answer too and touches nobody else."""
+async def answer(
+    session: Session, ledger: Ledger, payload: bytes, *, present: Present = lambda: True
+) -> bytes:
+    """Answer one request; a failure is an answer too and touches nobody else.
+
+    *present* says whether the caller can still be answered.
+    """
     try:
         op = ops.find(decode_head(payload).op)
         request = decode(op, payload)
-        key = request.key if isinstance(request, Mutation) else None
-        return await ledger.once(key, payload, lambda: _act(session, op, request))
+        key = request.key if isinstance(request, Keyed) else None
+        return await ledger.once(
+            key,
+            payload,
+            lambda: _act(session, op, request),
+            present=present,
+            continues=op.continues,
+            durable=op.mutates,
+        )
     except AgentPtyError as error:
         return failure(error)
     except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
@@ -53,10 +67,11 @@ def open_stream(session: Session, payload: bytes) -> Opened:
         request = decode(op, payload)
     except AgentPtyError as error:
         return Opened(head=failure(error))
-    keyboard = Keyboard(session)
+    viewer = request.viewer if isinstance(request, Attach) else None
+    keyboard = Keyboard(session, viewer)
     read_only = getattr(request, "read_only", True)
     return Opened(
-        head=success(op, None),
+        head=success(op, {"typed": session.typed.of(viewer)}),
         chunks=op.handler(session, request),
         typed=(lambda _data: None) if read_only else keyboard.typed,
         close=keyboard.close,
@@ -66,8 +81,9 @@ def open_stream(session: Session, payload: bytes) -> Opened:
 class Keyboard:
     """What a person types into a stream, given to the session in order."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, viewer: str | None) -> None:
         self._session = session
+        self._viewer = viewer
         self._pending = bytearray()
         self._task: asyncio.Task[None] | None = None
         # Keys arrive outside the task of the stream, and only there it is known who types.
@@ -87,6 +103,7 @@ class Keyboard:
                 data = bytes(self._pending)
                 self._pending.clear()
                 await self._session.input.press(data, kind=InputKind.ATTACH)
+                self._session.typed.add(self._viewer, len(data))
         except AgentPtyError:  # the session has ended, and so will the stream
             self._pending.clear()
         finally:
@@ -98,9 +115,20 @@ class Keyboard:
             self._task.cancel()
 
 
-async def _act(session: Session, op: Op, request: Request) -> bytes:
+async def _act(session: Session, op: Op, request: Request) -> Answered:
     """Act, and turn a deliberate error into its answer: a key must remember that too."""
     try:
-        return success(op, await op.handler(session, request))
+        result = await op.handler(session, request)
     except AgentPtyError as error:
-        return failure(error)
+        return Answered(envelope=failure(error))
+    reference = session.cells.reference(result) if isinstance(result, CellReport) else None
+    return Answered(envelope=success(op, result), reference=reference)
+
+
+def recall(session: Session) -> Callable[[str], Awaitable[bytes]]:
+    """Return what makes the answer about a cell again from its reference."""
+
+    async def envelope(reference: str) -> bytes:
+        return success(ops.find("run"), await session.cells.recall(reference))
+
+    return envelope

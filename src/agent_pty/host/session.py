@@ -26,6 +26,7 @@ from agent_pty.host.terminal.replies import Replies
 from agent_pty.host.terminal.screen import ScreenReader
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.viewers.attach import Viewers
+from agent_pty.host.viewers.typed import TypedCounts
 from agent_pty.host.waits.pattern import compiled
 from agent_pty.host.waits.service import WaitService
 from agent_pty.host.waits.waits import Waits
@@ -65,6 +66,7 @@ class Session:
         self.cells = CellService(self._runner, self.terminal)
         self._waits = Waits(output, self.cells.outcome)
         self.viewers = Viewers(self.terminal)
+        self.typed = TypedCounts()
         notices = Notices(output, self.events)
         self._activity = Activity(output, self.events)
         self.screen = ScreenReader(self.terminal, notices)
@@ -123,6 +125,7 @@ class Session:
             attached=len(self.viewers),
             diagnosis=terminal.diagnosis,
             quiet_ms=int((time.monotonic() - terminal.active_at) * 1000),
+            last_event=self.events.number,
         )
 
     def close(self) -> None:

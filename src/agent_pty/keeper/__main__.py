@@ -53,13 +53,13 @@ def _started(layout: Layout, ready: int, *, with_daemon: bool) -> Keeper | None:
         return None
     listener = listen(layout.keeper_socket)
     _prepare()
+    keeper = Keeper(layout, listener, lock=lock)
     if with_daemon:
-        arguments = {"layout": layout.to_wire(), "ready": ready}
-        warm.fork("daemon", arguments, keep_alive=[listener], keep_open=[ready])
+        keeper.start_daemon(ready)
     else:
         os.write(ready, b"1")
     os.close(ready)
-    return Keeper(layout, listener, lock=lock)
+    return keeper
 
 
 def _prepare() -> None:

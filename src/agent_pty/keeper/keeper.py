@@ -22,6 +22,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.keeper import upgrade, warm
 from agent_pty.keeper.birth import birth
 from agent_pty.keeper.channel import Message
+from agent_pty.keeper.daemons import Daemons
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import (
     REQUESTS,
@@ -39,6 +40,8 @@ from agent_pty.keeper.message import (
     HostEnded,
     KeeperEvent,
     KeeperRequest,
+    Leaving,
+    Listening,
     Release,
     Spawn,
     Spawned,
@@ -60,6 +63,7 @@ class Held:
     birth: float | None
     host: str | None = None
     ended: Exit | None = None
+    spec: Any = None
 
 
 class Keeper:
@@ -72,11 +76,14 @@ class Keeper:
         self._layout = layout
         self._lock = lock
         self._selector = selectors.DefaultSelector()
-        self._peers = Peers(listener, self._selector, self._handle)
+        self._peers = Peers(listener, self._selector, self._handle, gone=self._peer_gone)
+        self._daemons = Daemons(layout, self._selector, self._peers, self)
         self._sessions: dict[str, Held] = {}
         self._programs: dict[int, str] = {}
         self._hosts: dict[str, int] = {}
         self._starts = Starts(self._selector)
+        # Daemons that will be answered when no program is being started.
+        self._hellos: list[Callable[[Wire], None]] = []
         # Sessions for hosts that have not connected yet.
         self._late: dict[str, list[Hand]] = {}
         self._stopped = False
@@ -95,13 +102,19 @@ class Keeper:
                 birth=held.birth,
                 host=held.host,
                 ended=held.ended,
+                spec=held.spec,
             )
+        keeper._daemons.resume(state.get("daemon_socket"))
         keeper._programs = {int(pid): name for pid, name in state["programs"].items()}
         keeper._hosts = state["hosts"]
         return keeper
 
+    def start_daemon(self, ready: int) -> None:
+        """Fork the first daemon, which reports on *ready*."""
+        self._daemons.fork(ready=ready)
+
     def run(self) -> None:
-        """Serve until a `Stop` request comes."""
+        """Serve until a `Stop` request comes, or until there is nothing to hold for anybody."""
         for sock in (self._wake_read, self._wake_write):
             sock.setblocking(False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -109,9 +122,21 @@ class Keeper:
         self._selector.register(self._wake_read, selectors.EVENT_READ, self._reap)
         self._reap(0)  # children that ended during an upgrade
         while not self._stopped:
-            for key, events in self._selector.select(self._starts.patience):
+            for key, events in self._selector.select(self._patience):
                 key.data(events)
             self._starts.abandon_late()
+            self._answer_hellos()
+            self._daemons.socket.start_late()
+
+    @property
+    def _needed(self) -> bool:
+        """False after a daemon could not start: the next client begins anew."""
+        return bool(self._daemons.wanted or self._sessions or self._hosts or self._peers.some)
+
+    @property
+    def _patience(self) -> float | None:
+        timed = (self._starts.patience, self._daemons.socket.patience)
+        return min((one for one in timed if one is not None), default=None)
 
     # -- requests
 
@@ -146,6 +171,9 @@ class Keeper:
                 self._hello(peer, request, reply)
             case Fork():
                 reply(self._fork(request, fds))
+            case Listening() | Leaving():
+                self._daemons.take(request, fds)
+                reply(Done())
             case Spawn():
                 self._spawn(request, reply, fail)
             case Hand():
@@ -165,8 +193,28 @@ class Keeper:
 
     def _hello(self, peer: Peer, hello: Hello, reply: Callable[[Wire], None]) -> None:
         peer.introduce(hello.role, hello.name)
+        # A program that a dead daemon has started belongs to what the next one must know.
+        if hello.role == "daemon" and len(self._starts):
+            self._hellos.append(reply)
+        else:
+            self._tell_holdings(reply)
+        if peer.role == "host":
+            for late in self._late.pop(peer.name, []):
+                if late.instance in self._sessions:
+                    self._adopt(peer, late)
+
+    def _answer_hellos(self) -> None:
+        """Answer the daemons that came while programs were being started."""
+        if self._hellos and not len(self._starts):
+            hellos, self._hellos = self._hellos, []
+            for reply in hellos:
+                self._tell_holdings(reply)
+
+    def _tell_holdings(self, reply: Callable[[Wire], None]) -> None:
         sessions = {
-            name: HeldSession(pid=held.pid, birth=held.birth, host=held.host, ended=held.ended)
+            name: HeldSession(
+                pid=held.pid, birth=held.birth, host=held.host, ended=held.ended, spec=held.spec
+            )
             for name, held in self._sessions.items()
         }
         reply(
@@ -178,18 +226,12 @@ class Keeper:
                 sessions=sessions,
             )
         )
-        if peer.role == "host":
-            for late in self._late.pop(peer.name, []):
-                if late.instance in self._sessions:
-                    self._adopt(peer, late)
 
     def _fork(self, fork: Fork, fds: Sequence[int]) -> Forked:
         arguments: dict[str, Any] = {"layout": self._layout.to_wire(), "name": fork.name}
         if fork.role != "host":
             (ready,) = fds
-            arguments["ready"] = ready
-            pid = warm.fork(fork.role, arguments, keep_alive=[self], keep_open=fds)
-            return Forked(pid=pid)
+            return Forked(pid=self._daemons.fork(ready=ready))
         # Bound before the fork, so that the caller can connect as soon as it has the reply.
         with listen(self._layout.host_socket(fork.name)) as listener:
             arguments["listener"] = listener.fileno()
@@ -201,6 +243,10 @@ class Keeper:
             )
         self._hosts[fork.name] = pid
         return Forked(pid=pid)
+
+    def _peer_gone(self, peer: Peer) -> None:
+        if peer.role == "daemon":
+            self._daemons.gone(sessions=bool(self._programs))
 
     def _spawn(
         self,
@@ -218,7 +264,13 @@ class Keeper:
 
     def _hold(self, starting: Starting) -> Spawned:
         pid = starting.started.pid
-        held = Held(master=starting.started.master, pid=pid, birth=birth(pid), ended=starting.ended)
+        held = Held(
+            master=starting.started.master,
+            pid=pid,
+            birth=birth(pid),
+            ended=starting.ended,
+            spec=starting.spec,
+        )
         self._sessions[starting.instance] = held
         if held.ended is None:
             self._programs[pid] = starting.instance
@@ -268,6 +320,8 @@ class Keeper:
             raise ValueError("a program is just being started: ask again")
         listener = self._peers.listener.fileno()
         fds = [listener, self._lock, *(held.master for held in self._sessions.values())]
+        socket = self._daemons.socket.fd
+        fds += [] if socket is None else [socket]
         sessions = {
             instance: {
                 "master": held.master,
@@ -275,12 +329,14 @@ class Keeper:
                 "birth": held.birth,
                 "host": held.host,
                 "ended": held.ended.to_wire() if held.ended is not None else None,
+                "spec": held.spec,
             }
             for instance, held in self._sessions.items()
         }
         state = {
             "listener": listener,
             "lock": self._lock,
+            "daemon_socket": socket,
             "sessions": sessions,
             "programs": self._programs,
             "hosts": self._hosts,
@@ -309,6 +365,8 @@ class Keeper:
             self._report_end(instance, held.host, ended)
             return
         self._starts.ended(pid, ended)
+        if self._daemons.child_ended(pid, sessions=bool(self._programs)):
+            self._stopped = not self._needed
         for name in [name for name, host in self._hosts.items() if host == pid]:
             self._host_ended(name, ended)
 

@@ -60,6 +60,7 @@ class HeldSession(Wire):
     birth: float | None
     host: str | None
     ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
+    spec: Any = None  # as it was given with `Spawn`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,11 +127,12 @@ class Fork(KeeperRequest[Forked]):
 
 @dataclass(frozen=True, kw_only=True)
 class Spawn(KeeperRequest[Spawned]):
-    """Start a program on a new PTY."""
+    """Start a program on a new PTY; *spec* is kept for a daemon that asks what is held."""
 
     do: ClassVar[str] = "spawn"
     answer: ClassVar[type[Wire]] = Spawned
     instance: str
+    spec: Any = None
     argv: Sequence[str]
     cwd: str
     env: Mapping[str, str]
@@ -169,6 +171,21 @@ class Release(KeeperRequest[Done]):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Listening(KeeperRequest[Done]):
+    """Hold the daemon's listening socket, which comes with the message."""
+
+    do: ClassVar[str] = "listening"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaving(KeeperRequest[Done]):
+    """The daemon ends as it was asked to: close its socket, or hold it for a *successor*."""
+
+    do: ClassVar[str] = "leaving"
+    successor: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Upgrade(KeeperRequest[Done]):
     """Become the keeper of another build, run by *command*, with the same pid and descriptors."""
 
@@ -184,7 +201,19 @@ class Stop(KeeperRequest[Done]):
 
 
 REQUESTS: dict[str, type[KeeperRequest[Any]]] = {
-    request.do: request for request in (Hello, Fork, Spawn, Hand, Custody, Release, Upgrade, Stop)
+    request.do: request
+    for request in (
+        Hello,
+        Fork,
+        Spawn,
+        Hand,
+        Custody,
+        Release,
+        Listening,
+        Leaving,
+        Upgrade,
+        Stop,
+    )
 }
 
 
@@ -230,4 +259,16 @@ class HostEnded(KeeperEvent):
     signal: int | None
 
 
-EVENTS: dict[str, type[KeeperEvent]] = {event.event: event for event in (Adopt, Ended, HostEnded)}
+@dataclass(frozen=True, kw_only=True)
+class Relisten(KeeperEvent):
+    """To the daemon: a client did not find its socket. Report on the descriptor that comes along.
+
+    The file of the socket may have been removed; then the daemon makes it again.
+    """
+
+    event: ClassVar[str] = "relisten"
+
+
+EVENTS: dict[str, type[KeeperEvent]] = {
+    event.event: event for event in (Adopt, Ended, HostEnded, Relisten)
+}

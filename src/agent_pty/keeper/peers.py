@@ -34,17 +34,23 @@ class Peer:
 
 
 class Peers:
-    """All connections; *handle* gets their messages and must close the descriptors."""
+    """All connections; *handle* gets their messages and must close the descriptors.
+
+    *gone* is called after a connection has ended.
+    """
 
     def __init__(
         self,
         listener: socket.socket,
         selector: selectors.BaseSelector,
         handle: Callable[[Peer, Message], None],
+        *,
+        gone: Callable[[Peer], None],
     ) -> None:
         self._listener = listener
         self._selector = selector
         self._handle = handle
+        self._gone = gone
         self._peers: dict[int, Peer] = {}
         self._spare = os.open(os.devnull, os.O_RDONLY)
         listener.setblocking(False)
@@ -61,6 +67,16 @@ class Peers:
             if peer.role == "host" and peer.name == name:
                 return peer
         return None
+
+    @property
+    def some(self) -> bool:
+        """Whether anybody is connected."""
+        return bool(self._peers)
+
+    @property
+    def daemon(self) -> Peer | None:
+        """The connection of the daemon."""
+        return next((peer for peer in self._peers.values() if peer.role == "daemon"), None)
 
     def tell_daemons(self, body: dict[str, Any]) -> None:
         """Send a message to every daemon."""
@@ -122,4 +138,5 @@ class Peers:
     def _disconnect(self, peer: Peer) -> None:
         if self._peers.pop(peer.channel.fileno(), None) is not None:
             self._selector.unregister(peer.channel)
-        peer.channel.close()
+            peer.channel.close()
+            self._gone(peer)

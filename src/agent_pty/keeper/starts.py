@@ -24,6 +24,7 @@ class Starting:
 
     started: Started
     instance: str
+    spec: Any
     runs: Callable[[Starting], None]
     fails: Callable[[dict[str, Any]], None]
     deadline: float
@@ -60,6 +61,7 @@ class Starts:
         starting = Starting(
             started=start(program),
             instance=spawn.instance,
+            spec=spawn.spec,
             runs=runs,
             fails=fails,
             deadline=time.monotonic() + _SECONDS,

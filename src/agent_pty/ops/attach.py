@@ -22,6 +22,16 @@ class Attach(Request, frozen=True, kw_only=True):
     title: Annotated[bool, Meta(description="let the program set your terminal's title")] = False
     clipboard: Annotated[bool, Meta(description="let the program write your clipboard")] = False
     raw: Annotated[bool, Meta(description="pass every byte on, queries too: not safe")] = False
+    repaint: Annotated[
+        bool, Meta(description="begin with the screen as it is, without past output")
+    ] = False
+    viewer: Annotated[
+        str | None,
+        Meta(
+            description="names the person who may have to attach again; "
+            "the answer has how many bytes of theirs were typed"
+        ),
+    ] = None
 
 
 async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
@@ -31,6 +41,7 @@ async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
         history=request.history_bytes,
         allowed=Allowed(title=request.title, clipboard=request.clipboard),
         raw=request.raw,
+        repaint=request.repaint,
     ):
         yield data
 
@@ -56,6 +67,7 @@ OP = Op(
                 ),
             ),
             local=True,
+            hidden=frozenset({"viewer", "repaint"}),
             examples=("agent-pty attach work", "agent-pty attach work --read-only --timeout 2s"),
         ),
     ),

@@ -123,7 +123,7 @@ class Viewers(Protocol):
     """People who are attached."""
 
     def attach(
-        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool, repaint: bool
     ) -> AsyncIterator[bytes]:
         """Yield what a person sees of the session."""
 
@@ -206,5 +206,12 @@ class Registry(Protocol):
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Let the session's host answer a request."""
 
-    def shut_down(self, *, keep: bool) -> None:
+    def shut_down(self, *, keep: bool, successor: bool) -> None:
         """Begin to stop, once the answer to this request was sent."""
+
+    def made_by(self, key: str) -> str | None:
+        """Return the name of the session that a request with this key has made."""
+
+    @property
+    def leaves_everything(self) -> bool:
+        """Whether the daemon is ending and every session stays."""

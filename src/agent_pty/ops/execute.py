@@ -65,10 +65,24 @@ async def execute(registry: Registry, request: Exec) -> Executed:
         ended = True
     except WaitTimeout:
         ended = False
-    except asyncio.CancelledError:  # the caller disconnected
-        await registry.kill(name)
+    except asyncio.CancelledError:  # the caller disconnected, or this daemon is leaving
+        if not registry.leaves_everything:
+            await registry.kill(name)
         raise
-    return await _result(registry, name, ended=ended)
+    done = await _result(registry, name, ended=ended)
+    if done.session is None and request.key is None:
+        await registry.kill(name)
+    return done
+
+
+async def remove_session(registry: Registry, request: Exec, done: Executed) -> None:
+    """Remove the session of a program that has ended, after the answer was kept under its key.
+
+    If the daemon dies before that, the same request finds the session and reads it again.
+    """
+    name = registry.made_by(request.key) if request.key is not None else None
+    if done.session is None and name is not None:
+        await registry.kill(name)
 
 
 async def _started(registry: Registry, request: Exec) -> str:
@@ -78,7 +92,9 @@ async def _started(registry: Registry, request: Exec) -> str:
         return await asyncio.shield(creating)
     except asyncio.CancelledError:
         with contextlib.suppress(AgentPtyError):  # it may not have started at all
-            await registry.kill(await creating)
+            name = await creating
+            if not registry.leaves_everything:
+                await registry.kill(name)
         raise
 
 
@@ -91,6 +107,7 @@ async def _create(registry: Registry, request: Exec) -> str:
         rows=request.rows,
         cols=request.cols,
         marks=False,
+        key=request.key,
     )
     return (await registry.create(wanted)).id
 
@@ -102,8 +119,6 @@ async def _result(registry: Registry, name: str, *, ended: bool) -> Executed:
         tail = await _ask(registry, name, op="read", tail=1000, max_bytes=_INLINE // 2)
         text = text[: _INLINE // 2] + "\n[... left out ...]\n" + tail["text"]
     whole = ended and not head["more"]
-    if whole:
-        await registry.kill(name)
     return Executed(
         output=text,
         truncated=bool(head["more"]),
@@ -142,6 +157,8 @@ OP = Op(
     where="daemon",
     handler=execute,
     waits=True,
+    continues=True,
+    afterwards=remove_session,
     commands=(
         Command(
             parts=(

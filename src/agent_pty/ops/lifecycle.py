@@ -20,6 +20,9 @@ class Shutdown(Request, frozen=True, kw_only=True):
     """Stop the daemon and end its sessions; with `keep`, the sessions keep running."""
 
     keep: Annotated[bool, Meta(description="keep every session for the next daemon")] = False
+    successor: Annotated[
+        bool, Meta(description="another daemon follows at once: clients wait for it")
+    ] = False
 
 
 async def status(registry: Registry, _request: Status) -> dict[str, Any]:
@@ -29,7 +32,7 @@ async def status(registry: Registry, _request: Status) -> dict[str, Any]:
 
 async def shutdown(registry: Registry, request: Shutdown) -> None:
     """Answer first, then stop."""
-    registry.shut_down(keep=request.keep)
+    registry.shut_down(keep=request.keep, successor=request.keep and request.successor)
 
 
 async def _print_status(call: Call, facts: dict[str, Any]) -> int:

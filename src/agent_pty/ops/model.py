@@ -195,6 +195,8 @@ class Spec(Struct, frozen=True, kw_only=True):
     nonce: str = ""
     program: str | None = None
     frame: str | None = None
+    # The key of the request that made the session, so that the same request finds it again.
+    key: str | None = None
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -214,6 +216,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     isolate: bool = False
     marks: bool = True
     frame: str | None = None
+    key: str | None = None
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -226,6 +229,7 @@ class Described(Struct, frozen=True, kw_only=True):
     ending: Ending | None
     cursor: int
     quiet_ms: int
+    last_event: int = 0  # its number
     attached: int = 0
     diagnosis: str | None = None
 

@@ -83,6 +83,7 @@ async def new(registry: Registry, request: New) -> Created:
         isolate=request.isolate,
         marks=request.marks,
         frame=request.frame,
+        key=request.key,
     )
     info = await registry.create(wanted)
     return Created(id=info.id, instance=info.instance, pid=info.pid)
@@ -124,6 +125,7 @@ OP = Op(
     request=New,
     where="daemon",
     handler=new,
+    continues=True,
     commands=(
         Command(
             parts=(

@@ -18,6 +18,10 @@ LARGEST_REQUEST = 8 * 1024 * 1024
 # Larger answers are returned in pages, by cursor.
 LARGEST_PAGE = 256 * 1024
 
+# A key that begins so is forgotten a minute after its answer: it serves only to ask again when the
+# connection was lost.
+PASSING = "~"
+
 Cursor = Annotated[int, msgspec.Meta(ge=0)]
 Where = Literal["daemon", "session"]
 
@@ -26,13 +30,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """Base of every request; its docstring is the help text everywhere."""
 
 
-class Mutation(Request, frozen=True, kw_only=True):
-    """Base of requests that change something.
+class Keyed(Request, frozen=True, kw_only=True):
+    """Base of requests that are carried out once for each *key*.
 
-    A repeated *key* returns the first answer with `replayed: true` and does nothing.
+    A repeated key returns the first answer with `replayed: true` and does nothing; while the
+    first request still runs, it waits for that answer.
     """
 
     key: str | None = None
+
+
+class Mutation(Keyed, frozen=True, kw_only=True):
+    """Base of requests that change something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +59,24 @@ class Op:
     # It waits for something outside and is cancelled when its caller disconnects. Any other
     # change is carried out to its end.
     waits: bool = False
+    # Asked again with its key after a crash, it takes up what was begun; nothing happens twice.
+    continues: bool = False
+    # The handler for that case, if it differs.
+    resume: Callable[[Any, Any], Any] | None = None
+    # What is still to be done once the answer is kept under its key.
+    afterwards: Callable[[Any, Any, Any], Any] | None = None
     # How it is called on the command line; an op without a command is for programs only.
     commands: Sequence[Command] = ()
 
     @property
     def mutates(self) -> bool:
-        """Whether the op takes an idempotency key."""
+        """Whether the op changes something."""
         return issubclass(self.request, Mutation)
+
+    @property
+    def keyed(self) -> bool:
+        """Whether the op takes an idempotency key."""
+        return issubclass(self.request, Keyed)
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

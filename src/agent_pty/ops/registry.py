@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct
 
 from agent_pty.core.command import NAME, Call, Command, part
+from agent_pty.errors import UnknownSession
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
 from agent_pty.ops.op import Mutation, Op, Request
@@ -45,9 +46,27 @@ async def kill(registry: Registry, request: Kill) -> Killed:
     return await registry.kill(request.id)
 
 
+async def kill_again(registry: Registry, request: Kill) -> Killed:
+    """Go on with a kill that was begun: a session that is gone was killed by it."""
+    try:
+        return await registry.kill(request.id)
+    except UnknownSession:
+        return Killed(ended=[], survivors=[], exit_code=None, signal=None, already=True)
+
+
 async def rename(registry: Registry, request: Rename) -> Renamed:
     """Rename a session; its files are named by instance and stay."""
     return Renamed(id=(await registry.rename(request.id, request.name)).id)
+
+
+async def rename_again(registry: Registry, request: Rename) -> Renamed:
+    """Go on with a renaming that was begun: perhaps the session has its new name already."""
+    try:
+        return await rename(registry, request)
+    except UnknownSession:
+        if any(one.id == request.name for one in await registry.list()):
+            return Renamed(id=request.name)
+        raise
 
 
 async def _print_list(call: Call, sessions: list[dict[str, Any]]) -> int:
@@ -89,6 +108,8 @@ KILL = Op(
     request=Kill,
     where="daemon",
     handler=kill,
+    continues=True,
+    resume=kill_again,
     commands=(Command(parts=(NAME,), finish=_print_killed, examples=("agent-pty kill work",)),),
 )
 RENAME = Op(
@@ -97,6 +118,8 @@ RENAME = Op(
     request=Rename,
     where="daemon",
     handler=rename,
+    continues=True,
+    resume=rename_again,
     commands=(
         Command(
             parts=(NAME, part("new_name", into="name", help="its new name")),

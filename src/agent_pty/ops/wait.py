@@ -23,7 +23,7 @@ from agent_pty.core.command import (
 from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
-from agent_pty.ops.op import Cursor, Op, Request, failure
+from agent_pty.ops.op import Cursor, Keyed, Op, failure
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_CONDITIONS = 32
@@ -40,7 +40,7 @@ Timeout = Annotated[
 ]
 
 
-class Wait(Request, frozen=True, kw_only=True):
+class Wait(Keyed, frozen=True, kw_only=True):
     """Wait until a condition is true: text appears, output stops or the program ends."""
 
     id: Annotated[str, Meta(description="session to wait for")]
@@ -55,7 +55,7 @@ class Wait(Request, frozen=True, kw_only=True):
     ] = None
 
 
-class WaitMany(Request, frozen=True, kw_only=True):
+class WaitMany(Keyed, frozen=True, kw_only=True):
     """Wait for several sessions at once, until any of them or all of them match."""
 
     ids: Annotated[
@@ -122,15 +122,16 @@ async def wait_many(registry: Registry, request: WaitMany) -> Outcomes:
 
 
 async def _one(registry: Registry, name: str, request: WaitMany) -> Outcome:
-    payload = msgspec.json.encode(
-        {
-            "op": "wait",
-            "id": name,
-            "until": request.until,
-            "fail_on": request.fail_on,
-            "timeout_ms": request.timeout_ms,
-        }
-    )
+    fields = {
+        "op": "wait",
+        "id": name,
+        "until": request.until,
+        "fail_on": request.fail_on,
+        "timeout_ms": request.timeout_ms,
+    }
+    if request.key is not None:
+        fields["key"] = f"{request.key}/{name}"
+    payload = msgspec.json.encode(fields)
     try:
         answer = await registry.forward(name, payload)
     except AgentPtyError as error:  # unknown, or lost: an outcome like any other
@@ -206,6 +207,7 @@ OP = Op(
     request=Wait,
     where="session",
     handler=wait,
+    continues=True,
     commands=(
         Command(
             parts=(
@@ -249,5 +251,10 @@ OP = Op(
     ),
 )
 MANY = Op(
-    name="wait_many", answer="observations", request=WaitMany, where="daemon", handler=wait_many
+    name="wait_many",
+    answer="observations",
+    request=WaitMany,
+    where="daemon",
+    handler=wait_many,
+    continues=True,
 )

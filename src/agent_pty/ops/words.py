@@ -32,6 +32,17 @@ class Words(Request, frozen=True, kw_only=True):
         list[bool] | None, Meta(description="whether stdin, stdout and stderr are terminals")
     ] = None
 
+    key: Annotated[
+        str | None, Meta(description="names this command line if it must be sent again")
+    ] = None
+    printed: Annotated[
+        tuple[int, int] | None,
+        Meta(description="sent again: bytes of standard output and error since the bookmark"),
+    ] = None
+    bookmark: Annotated[
+        str | None, Meta(description="sent again: the last bookmark that was received")
+    ] = None
+
     def text(self, value: str) -> str:
         """Return an argument as a Python string; bytes that are not UTF-8 are surrogates."""
         return os.fsdecode(value.encode("latin-1")) if self.octets else value

@@ -40,19 +40,25 @@ class UnixServer:
         self.handle = handle
         self.clients: set[UnixClient] = set()
         self.hangups = HangupWatch()
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
 
     async def start(self, listener: socket.socket) -> None:
-        """Begin to accept."""
+        """Begin to accept; a second listener may be added later."""
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_unix_server(
-            lambda: UnixClient(self), sock=listener, backlog=_BACKLOG
+        self._servers.append(
+            await loop.create_unix_server(lambda: UnixClient(self), sock=listener, backlog=_BACKLOG)
         )
 
     def stop_accepting(self) -> None:
         """Accept no new client; those that are connected are still served."""
-        if self._server is not None:
-            self._server.close()
+        for server in self._servers:
+            server.close()
+
+    def abandon(self) -> None:
+        """Disconnect every client and cancel nothing: they will ask the next daemon again."""
+        self.stop_accepting()
+        for client in list(self.clients):
+            client.abandon()
 
     def close(self) -> None:
         """Drop every client."""
@@ -278,6 +284,11 @@ class UnixClient(asyncio.Protocol):
             # Closing waits until the client has read everything; one that never reads is dropped.
             self._time_reading()
             self._transport.close()
+
+    def abandon(self) -> None:
+        """Close the connection at once, but leave alone what was asked for."""
+        self._task = None
+        self.drop()
 
     def drop(self) -> None:
         """Close the connection at once."""

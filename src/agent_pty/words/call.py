@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,8 +19,17 @@ class Ops(Protocol):
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer, or raise its error; fields that are None are left out."""
 
-    def watch(self, *, name: str | None) -> AsyncIterator[dict[str, Any]]:
-        """Yield events; the first, `watching`, says that none is missed from now on."""
+    def watch(
+        self,
+        *,
+        name: str | None,
+        kinds: Sequence[str] | None = None,
+        after: Mapping[str, int] | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """Yield events; the first, `watching`, says that none is missed from now on.
+
+        *after* has the numbers of the last events seen, by instance.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +42,7 @@ class Call:
     session: str | None  # K_SESSION
     who: str
     interrupted: Interrupt
+    bookmark: str | None = None  # where a daemon that died had come to
 
     async def resolve(self, given: str | None) -> str | None:
         """Return the session meant: the one given, else K_SESSION, else the only one there is."""

@@ -23,6 +23,8 @@ class ToCaller(enum.IntEnum):
     SEND = 4  # asks for something of the caller: stdin, env, or a file and its path
     WRITE = 5  # asks to write a file: its path, NUL, its content
     FULL = 6  # asks to run the command line in the full client instead
+    BOOKMARK = 7  # where to continue if the daemon dies; everything printed before is settled
+    ALIVE = 8  # says only that the daemon still works on it
 
 
 class FromCaller(enum.IntEnum):

@@ -9,6 +9,7 @@ from typing import Any
 from agent_pty import __version__
 from agent_pty.errors import AgentPtyError, UnknownCell
 from agent_pty.words.call import Call, Refusal, checked, jsoned
+from agent_pty.words.followed import Followed
 from agent_pty.words.help import KM_HELP
 from agent_pty.words.session import find
 from agent_pty.words.watch import events
@@ -66,22 +67,38 @@ class _Monitor:
         self._session = session
         self._cell = cell
         self._once = once
-        self._closed: set[str] = set()
+        self._followed = Followed(call)
+        self._closed: set[str] = set(self._followed.state or ())
 
     async def follow(self) -> int:
-        if self._session is not None and not await self._lives(self._session):
+        if self._followed.resumed:
+            status = await self._missed_ends()
+            if status is not None:
+                return status
+        elif self._session is not None and not await self._lives(self._session):
             await self._say(
                 session=self._session, status="error", message=f"no session '{self._session}'"
             )
             return 1
         # Listen first, look back then: what ends in between is seen twice, never missed.
-        async for event in events(self._call, self._session):
+        async for event in events(self._call, self._followed, self._session):
             if event is None:
                 return 0
             status = await self._hear(event)
             if status is not None:
                 return status
+            await self._followed.settle(sorted(self._closed))
         return 1
+
+    async def _missed_ends(self) -> int | None:
+        """Report sessions that were killed just when the daemon died, which nobody can report."""
+        names = {one["id"] for one in await self._call.ops.ask("list")}
+        known = {self._session} if self._session is not None else set(self._followed.names.values())
+        for gone in sorted(known - names):
+            status = await self._close(gone, _now())
+            if status is not None:
+                return status
+        return None
 
     async def _lives(self, session: str) -> bool:
         found = await find(self._call, session)
@@ -90,7 +107,7 @@ class _Monitor:
     async def _hear(self, event: dict[str, Any]) -> int | None:
         kind, ts = event["event"], event.get("ts") or _now()
         if kind == "watching":
-            return await self._look_back()
+            return None if self._followed.resumed else await self._look_back()
         if kind == "cell":
             return await self._hear_cell(event, ts)
         if kind == "notify":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from agent_pty.words.frames import ToCaller, frame
 
@@ -13,10 +13,15 @@ _LARGEST = 256 * 1024
 
 
 class Output:
-    """Prints to the caller through *send*."""
+    """Prints to the caller through *send*.
 
-    def __init__(self, send: Send) -> None:
+    *printed* is how many bytes of each output the caller has from a daemon that died: they are
+    made again and left out.
+    """
+
+    def __init__(self, send: Send, *, printed: Sequence[int] = (0, 0)) -> None:
         self._send = send
+        self._printed = dict(zip((ToCaller.OUT, ToCaller.ERR), printed, strict=True))
 
     async def write(self, text: str) -> None:
         """Print to standard output, as it is."""
@@ -30,11 +35,17 @@ class Output:
         """Print one line to standard error."""
         await self._text(ToCaller.ERR, text + "\n")
 
+    async def bookmark(self, place: str) -> None:
+        """Say where to continue if the daemon dies: what was printed so far is settled."""
+        await self._send(frame(ToCaller.BOOKMARK, place.encode()))
+
     async def end(self, status: int) -> None:
         """Print nothing more."""
         await self._send(frame(ToCaller.STATUS, str(status).encode()))
 
     async def _text(self, kind: ToCaller, text: str) -> None:
         data = text.encode(errors="replace")
-        for start in range(0, len(data), _LARGEST):
+        known = min(self._printed[kind], len(data))
+        self._printed[kind] -= known
+        for start in range(known, len(data), _LARGEST):
             await self._send(frame(kind, data[start : start + _LARGEST]))

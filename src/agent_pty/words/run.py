@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty.errors import AgentPtyError
+import msgspec
+
+from agent_pty.errors import AgentPtyError, Usage
 from agent_pty.words.agent_pty import parsed
 from agent_pty.words.arguments import fields_of
 from agent_pty.words.call import Call
 from agent_pty.words.caller import Caller
+from agent_pty.words.followed import Followed, session_of
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.parser import Printed, Subcommand
 
 _INTERRUPTED = 130
-# Opens the stream of `watch`.
-Events = Callable[..., Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,6 @@ class CommandCall:
     call: Call
     caller: Caller
     options: Namespace
-    open_events: Events
 
     @property
     def json(self) -> bool:
@@ -47,9 +46,17 @@ class CommandCall:
 
     async def events(self, **fields: Any) -> int:
         """Print events as they come."""
-        async with contextlib.aclosing(await self.open_events(**fields)) as lines:
-            async for line in lines:
-                await self.print(line.decode(errors="replace"))
+        name, since = fields.get("id"), fields.get("since")
+        after: dict[str, int] | None = None
+        if name is not None:
+            session = await session_of(self.call, name)
+            after = {session["instance"]: since} if since is not None else None
+        elif since is not None:
+            raise Usage("--since is a number of one session's events: name the session")
+        followed = Followed(self.call, after)
+        async for event in followed.events(name, kinds=fields.get("events")):
+            await self.print(msgspec.json.encode(event).decode() + "\n")
+            await followed.settle()
         return 0
 
     async def print(self, text: str) -> None:
@@ -93,7 +100,7 @@ def pretty(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
-async def run(call: Call, caller: Caller, argv: Sequence[str], *, events: Events) -> int:
+async def run(call: Call, caller: Caller, argv: Sequence[str]) -> int:
     """Carry out a command line; return its exit status. Ctrl-C ends whatever it does."""
     try:
         one, options = parsed(argv)
@@ -103,7 +110,7 @@ async def run(call: Call, caller: Caller, argv: Sequence[str], *, events: Events
         else:
             await call.output.err(printed.text.removesuffix("\n"))
         return printed.status
-    made = CommandCall(call=call, caller=caller, options=options, open_events=events)
+    made = CommandCall(call=call, caller=caller, options=options)
     try:
         return await call.interrupted.guard(_carried_out(one, made), give_up)
     except GivenUp:

@@ -10,8 +10,9 @@ from typing import Any
 from agent_pty.errors import AgentPtyError
 from agent_pty.words.call import Call
 from agent_pty.words.cell import resolved
+from agent_pty.words.followed import Followed
 from agent_pty.words.history import dim, line_of
-from agent_pty.words.session import living
+from agent_pty.words.session import find, living
 
 _ENDS = ("exited", "killed", "lost")
 
@@ -19,27 +20,38 @@ _ENDS = ("exited", "killed", "lost")
 async def watch(call: Call, words: list[str]) -> int:
     """Follow text and cells."""
     name = await resolved(call, words[0] if words else None)
-    await living(call, name)
-    await call.output.line(dim(f"watching {name} (ctrl-c to stop)") + "\n")
+    followed = Followed(call)
     follower = _Follower(call, name)
-    await follower.begin()
-    async for event in events(call, name):
+    if followed.resumed:
+        follower.resume(followed.state)
+        if await find(call, name) is None:  # killed while there was no daemon
+            await call.output.line(dim("closed"))
+            return 0
+    else:
+        await living(call, name)
+        await call.output.line(dim(f"watching {name} (ctrl-c to stop)") + "\n")
+        await follower.begin()
+        followed.remember(follower.state)
+    async for event in events(call, followed, name):
         if event is None:
             await call.output.line(dim("stopped"))
             return 0
         await follower.take(event)
+        await followed.settle(follower.state)
         if event["event"] in _ENDS:
             await call.output.line(dim("closed"))
             return 0
     return 1
 
 
-async def events(call: Call, name: str | None) -> AsyncIterator[dict[str, Any] | None]:
+async def events(
+    call: Call, followed: Followed, name: str | None
+) -> AsyncIterator[dict[str, Any] | None]:
     """Yield events of a session (None: of all); None is Ctrl-C and the last.
 
-    If they end by themselves, nobody can tell them any more.
+    If they end by themselves, nobody can report them any more.
     """
-    source = call.ops.watch(name=name)
+    source = followed.events(name, announce=True)
     loop = asyncio.get_running_loop()
     stop = loop.create_task(call.interrupted.wait())
     try:
@@ -74,6 +86,15 @@ class _Follower:
         self._name = name
         self._cursor = 0
         self._last = ""
+
+    @property
+    def state(self) -> list[Any]:
+        """What `resume` needs to continue."""
+        return [self._cursor, self._last]
+
+    def resume(self, state: list[Any] | None) -> None:
+        if state is not None:
+            self._cursor, self._last = state
 
     async def begin(self) -> None:
         page = await self._call.ops.ask("read", id=self._name, tail=0)

@@ -20,7 +20,7 @@ from agent_pty.cli.top.keyboard import Keyboard
 from agent_pty.cli.top.selection import Do, Menu, Order
 from agent_pty.cli.top.sessions import Survey
 from agent_pty.cli.top.table import Row, View
-from agent_pty.client.attach import follow
+from agent_pty.client.attach import Attachment, follow
 from agent_pty.client.terminal import size
 from agent_pty.errors import AgentPtyError
 
@@ -214,9 +214,10 @@ class Live:
         self._canvas.forget()
 
     def _follow(self, name: str) -> str:
-        with self._call.connect(start=False) as connection:
+        attachment = Attachment(lambda: self._call.connect(start=False), name=name)
+        with contextlib.closing(attachment):
             left = follow(
-                connection.stream("attach", id=name),
+                attachment,
                 stdin=self._stdin,
                 stdout=self._stdout,
                 seconds=None,

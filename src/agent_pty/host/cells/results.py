@@ -82,9 +82,8 @@ class Results:
 
     def add(self, cell: Cell, result: Result) -> None:
         """Keep how a cell ended, if nobody was told yet."""
-        self.last = self._recent[cell.id] = cell
-        while len(self._recent) > _RECENT:
-            self._recent.popitem(last=False)
+        self.last = cell
+        self.remember(cell)
         if not cell.kept:
             return
         self._kept[cell.id] = cell
@@ -93,6 +92,16 @@ class Results:
             os.unlink(self._running)
         while len(self._kept) > _KEPT:
             self._forget(next(iter(self._kept)))
+
+    def remember(self, cell: Cell) -> None:
+        """Let a cell's output be read by pages, also after its result was collected."""
+        self._recent[cell.id] = cell
+        while len(self._recent) > _RECENT:
+            self._recent.popitem(last=False)
+
+    def recent(self, cell_id: str) -> Cell | None:
+        """Return a cell that ended not long ago, collected or not."""
+        return self._recent.get(cell_id) or self._kept.get(cell_id)
 
     def find(self, cell_id: str) -> Cell:
         """Return a cell that waits to be collected."""
@@ -113,7 +122,7 @@ class Results:
 
     def collect(self, cell: Cell) -> None:
         """Forget a result that was given out."""
-        self._recent[cell.id] = cell
+        self.remember(cell)
         self._forget(cell.id)
 
     def _forget(self, cell_id: str) -> None:

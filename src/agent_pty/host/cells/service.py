@@ -13,7 +13,7 @@ import msgspec
 from agent_pty.core.history import Entry, told
 from agent_pty.errors import UnknownCell
 from agent_pty.host import principal
-from agent_pty.host.cells.cell import Cell
+from agent_pty.host.cells.cell import Cell, Result
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.runner import CellRunner
 from agent_pty.host.events import Notify
@@ -29,6 +29,11 @@ _UNDECIDED = ("fired", Status.RUNNING, Status.TIMEOUT)
 _HISTORY_BYTES = 1024 * 1024
 # Files with large outputs; the oldest goes first.
 _MOST_SPILLS = 16
+
+
+class _Reference(msgspec.Struct, frozen=True, kw_only=True):
+    result: Result
+    spill: bool
 
 
 class CellService:
@@ -81,6 +86,21 @@ class CellService:
         if active is not None and active.id == cell_id:
             return active
         return results.find(cell_id)
+
+    def reference(self, report: CellReport) -> str | None:
+        """Return what `recall` needs to make this report again; None if it may still change."""
+        cell = self._runner.results.recent(report.cell_id)
+        if cell is None or cell.result is None or report.status is not cell.result.status:
+            return None
+        kept = _Reference(result=cell.result, spill=report.path is not None)
+        return msgspec.json.encode(kept).decode()
+
+    async def recall(self, reference: str) -> CellReport:
+        """Make a report again; text that is no longer kept is reported as lost when it is read."""
+        kept = msgspec.json.decode(reference, type=_Reference)
+        cell = Cell.ended(kept.result)
+        self._runner.results.remember(cell)
+        return await self._full(cell, spill=kept.spill)
 
     def fact(self, cell_id: str) -> CellFact:
         """Return the last that is known of a cell, collected or not."""

@@ -321,6 +321,10 @@ class Terminal:
         """Nobody will report an exit code from now on."""
         self._keeper_reports = False
 
+    def keeper_found(self, pid: int) -> None:
+        """There is a keeper again; if it is the one that started the program, it reports."""
+        self._keeper_reports = pid == self.root.keeper
+
     def check_alive(self) -> None:
         """Notice a program that ended although nobody reported it."""
         found = table.entry(self.root.pid)

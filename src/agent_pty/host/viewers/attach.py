@@ -63,9 +63,12 @@ class Viewers:
         self._filters = {flags: self._filters[flags] for flags in safe}
 
     async def attach(
-        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool
+        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool, repaint: bool
     ) -> AsyncGenerator[bytes]:
-        """Yield the past, at most *history* bytes of it, then the present until the end."""
+        """Yield the past, at most *history* bytes of it, then the present until the end.
+
+        With *repaint* begin with the screen as it is.
+        """
         viewer = Viewer(allowed=allowed, raw=raw)
         if not self._terminal.running:
             viewer.buffer.end()
@@ -73,7 +76,9 @@ class Viewers:
         log, output, by = self._terminal.events, self._terminal.output, principal.acting.get()
         log.publish(Attached(cursor=output.cursor, by=by, read_only=read_only, attached=len(self)))
         try:
-            if history:
+            if repaint:
+                yield self._repaint()
+            elif history:
                 yield self._past(history)
             while not (piece := await viewer.buffer.take()).end:
                 if not piece.overflowed:
