@@ -183,7 +183,7 @@ def test_a_scanner_holds_only_what_may_become_a_mark() -> None:
     held = []
     for data in (b"text", b"\x1b[31m", b"\x1b", b"]0;title", b"\x1b]133;", b"B;" + b"x" * 9999):
         scanner.feed(data)
-        held.append(scanner.state[0])
+        held.append(scanner.state.begun)
 
     assert held == [b"", b"", b"\x1b", b"", b"\x1b]133;", b""]
 

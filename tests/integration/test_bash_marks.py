@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_pty.core.line_text import unquoted
 from agent_pty.integration import bash
-from support.marks import NONCE, Marked
+from support.marks import ASK, NONCE, Marked, asked
 
 PROMPTS = {
     "empty": "PS1=",
@@ -104,13 +105,112 @@ def test_a_theme_that_sets_its_prompt_anew_keeps_it(tmp_path: Path) -> None:
     with start(tmp_path, "theme() { PS1='theme> '; }; PROMPT_COMMAND=theme") as shell:
         assert shell.command("echo one") == ("one\n", 0)
         assert shell.command("PS1='mine> '") == ("", 0)
-        assert shell.command("PROMPT_COMMAND=; false") == ("", 1)
         shell.command("PROMPT_COMMAND='echo x'")
         assert shell.command("echo two; (exit 2)") == ("two\n", 2)
-        # A new list is without us; from now on what it prints counts as output.
-        shell.command("PROMPT_COMMAND=('echo x')")
-        assert shell.command("echo three; (exit 3)") == ("three\nx\n", 3)
     assert "theme> " in shell.transcript
+
+
+@pytest.mark.parametrize("new", ["unset PROMPT_COMMAND", "PROMPT_COMMAND=('echo x')"])
+def test_trial_09_a_new_list_of_commands_costs_one_mark(tmp_path: Path, new: str) -> None:
+    """
+    The prompt after it has no D, but the shell says its status when it is asked.
+    """
+    with start(tmp_path, "PS1='mine> '") as shell:
+        shell.ready()
+        shell.type(f"{new}; false")
+        shell.until("C")
+        while shell.transcript.count("mine> ") < 2:
+            shell.read()
+
+        shell.write(ASK)
+        report = asked(shell)
+
+        assert (report.code, report.text) == (1, "")
+        shell.write(b"\r")
+        assert shell.command("echo two; (exit 2)") == ("two\n", 2)
+
+
+@pytest.mark.parametrize("options", ["", "set -o vi", "set -euo pipefail", "set -x"])
+def test_trial_08_the_shell_says_what_stands_on_its_line(tmp_path: Path, options: str) -> None:
+    """
+    Exactly, with the cursor, in every mode, after history and movement, and nothing is changed.
+    """
+    with start(tmp_path, options) as shell:
+        shell.ready()
+        shell.write("echo 'gr\u00fcn' \\x".encode() + b"\x02" * (options != "set -o vi"))
+        shell.until_text("\\x")
+
+        shell.write(ASK)
+        report = asked(shell)
+
+        assert unquoted(report.text) == "echo 'gr\u00fcn' \\x"
+        assert report.cursor == (14 if options == "set -o vi" else 13)
+        shell.write(b"\x05" * (options != "set -o vi") + b"\r")
+        mark, _, _ = shell.until("D")
+        assert mark.code == 0
+
+
+def test_trial_08_vi_command_mode_is_reported(tmp_path: Path) -> None:
+    """
+    Text that is typed there would be commands.
+    """
+    with start(tmp_path, "set -o vi") as shell:
+        shell.ready()
+        shell.write(b"\x1b")
+        shell.write(ASK)
+
+        assert asked(shell).mode == "vi"
+
+
+@pytest.mark.parametrize(
+    "code", ["set -x", "set -v", 'echo "${PS1@P}"', "declare -p", "env", "cat /proc/$$/environ"]
+)
+def test_trial_16_the_secret_is_nowhere(tmp_path: Path, code: str) -> None:
+    """
+    Neither traces nor prompts, variables of children or the process table have it.
+    """
+    with start(tmp_path) as shell:
+        shell.command(code if code != "declare -p" else "bash -c 'declare -p'")
+        output, _ = shell.command("echo traced")
+        shell.ready()
+
+        assert NONCE not in shell.transcript
+        assert "traced" in output
+
+
+def test_trial_16_a_trace_shows_nothing_of_ours(tmp_path: Path) -> None:
+    """
+    With `set -x` the output of a command has its own trace and no more.
+    """
+    with start(tmp_path) as shell:
+        shell.command("set -x")
+
+        assert shell.command("echo hi") == ("+ echo hi\nhi\n", 0)
+        assert "apty" not in shell.transcript
+
+
+def test_trial_16_a_prompt_that_is_printed_again_ends_nothing(tmp_path: Path) -> None:
+    """
+    `${PS1@P}` and `${PS0@P}` show marks that were spent; the command's own end comes after them.
+    """
+    with start(tmp_path) as shell:
+        code = 'echo "${PS1@P}"; echo "${PS0@P}"; echo last; (exit 4)'
+
+        output, status = shell.command(code)
+
+        assert status == 4
+        assert output.endswith("last\n")
+
+
+def test_trial_16_a_mark_with_a_wrong_secret_is_counted(tmp_path: Path) -> None:
+    """
+    It has no effect, and it does not go unnoticed.
+    """
+    with start(tmp_path) as shell:
+        code = r"printf '\033]133;D;0;apty=%s.99.1\007' 0123456789abcdef; (exit 5)"
+
+        assert shell.command(code)[1] == 5
+        assert shell.scanner.take_forged() == 1
 
 
 @pytest.mark.parametrize("argv", [("bash",), ("bash", "--norc")])

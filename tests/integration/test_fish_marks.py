@@ -360,4 +360,4 @@ def test_options_are_handed_on() -> None:
     assert injected is not None
     assert injected.argv[:5] == ["/bin/fish", "-l", "--init-command=x", "-C", "y"]
     assert injected.argv[5:] == ["-C", f"source {SCRIPTS}/fish.fish"]
-    assert injected.env == {"A": "b", "AGENT_PTY_NONCE": NONCE}
+    assert (injected.env, injected.secret) == ({"A": "b"}, NONCE)

@@ -150,7 +150,7 @@ def test_what_we_add_is_not_seen(repl: Marked, tmp_path: Path) -> None:
     load(repl, tmp_path, "1")
     trace = load(repl, tmp_path, "try { null.x } catch (e) { console.log(e.stack) }")
     help_text = repl.command(".help")
-    left = repl.command("[process.env.AGENT_PTY_NONCE, process.execArgv.length]")
+    left = repl.command("[process.env.AGENT_PTY_START, process.execArgv.length]")
     history = repl.command("repl.repl.history.join()")
 
     assert "null (reading 'x')\n    at REPL" in trace[0]
@@ -250,7 +250,7 @@ def test_a_second_node_gets_nothing_of_ours(repl: Marked, tmp_path: Path, start:
     """
     Forks and workers are started with the options of the first, but without our script.
     """
-    (tmp_path / "w.js").write_text("console.log(process.env.AGENT_PTY_NONCE, process.execArgv)")
+    (tmp_path / "w.js").write_text("console.log(process.env.AGENT_PTY_START, process.execArgv)")
 
     line = f"await new Promise(done => {start}('{tmp_path}/w.js').on('exit', done))"
 

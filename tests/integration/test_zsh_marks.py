@@ -399,8 +399,8 @@ def test_options_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert injected.argv == ["/bin/zsh", "--vi", "-i", "-l"]
     assert injected.env == {
         "A": "b",
-        "AGENT_PTY_NONCE": NONCE,
         "AGENT_PTY_START": "norcs",
         "AGENT_PTY_ZDOTDIR": "/users",
         "ZDOTDIR": f"{SCRIPTS}/zsh",
     }
+    assert injected.secret == NONCE

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from agent_pty.core.mark import Kind, Mark, MarkScanner, pieces
+from agent_pty.core.mark import Kind, LineReport, Mark, MarkScanner, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
 from agent_pty.integration import integrate
@@ -19,6 +19,10 @@ from agent_pty.keeper.program import Program, start
 
 NONCE = "5eed5eed5eed5eed"
 _SECONDS = 20.0
+
+
+# The key that makes a shell say what stands on its line.
+ASK = b"\x1e"
 
 
 class Marked:
@@ -36,14 +40,22 @@ class Marked:
         own = {"HOME": str(home), "HISTFILE": "", "PS1": "$ ", **(env or {})}
         self.program, injected = integrate(argv, own, NONCE)
         self.started = start(
-            Program(argv=injected.argv, cwd=str(home), env=injected.env, rows=rows, cols=cols)
+            Program(
+                argv=injected.argv,
+                cwd=str(home),
+                env=injected.env,
+                rows=rows,
+                cols=cols,
+                secret=injected.secret,
+            )
         )
         os.set_blocking(self.started.master, False)
         self.raw = b""
         # Each mark, with the place in the text where it stood and the unfinished line before it.
         self.marks: list[tuple[Mark, int, bytes]] = []
         self.emulator = Emulator(rows=rows, cols=cols)
-        self._scanner = MarkScanner(NONCE)
+        self.scanner = MarkScanner(NONCE)
+        self._end: tuple[Mark, int, bytes] | None = None
         self._transcript = Transcript(cols=cols)
         self._text = b""
         self._taken = 0
@@ -95,10 +107,23 @@ class Marked:
         self.raw += data
         self.emulator.feed(data)
         self.write(self.emulator.take_replies())
-        for piece, mark in pieces(data, self._scanner.feed(data)):
+        for piece, mark in pieces(data, self.scanner.feed(data)):
             self._text += self._transcript.feed(piece)
             if mark is not None:
-                self.marks.append((mark, len(self._text), self._transcript.pending))
+                self._place(mark)
+
+    def _place(self, mark: Mark) -> None:
+        """Note a mark; where the output ended is where the mark E stood, if one did."""
+        place: tuple[int, bytes] = (len(self._text), self._transcript.pending)
+        if mark.kind == "E":
+            self._end = (mark, *place)
+            return
+        if mark.kind == "D" and self._end is not None:
+            ended, place = self._end[0], self._end[1:]
+            code = ended.code if mark.code is None else mark.code
+            mark = Mark(kind="D", number=mark.number, code=code)
+        self._end = None
+        self.marks.append((mark, place[0], place[1]))
 
     def write(self, data: bytes) -> None:
         """Type bytes as they are."""
@@ -154,3 +179,10 @@ class Marked:
         os.close(self.started.master)
         os.close(self.started.report)
         self.emulator.close()
+
+
+def asked(shell: Marked) -> LineReport:
+    """Return what a shell says of its line, once it has said it."""
+    while not (reports := shell.scanner.take_reports()):
+        shell.read()
+    return reports[-1]

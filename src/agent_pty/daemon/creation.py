@@ -69,6 +69,7 @@ class Creator:
             argv=injected.argv,
             cwd=cwd,
             env={**injected.env, **marks},
+            secret=injected.secret,
             rows=spec.rows,
             cols=spec.cols,
         )

@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Struct, field
 
-from agent_pty.core.mark import PlacedMark
+from agent_pty.core.mark import LineReport, PlacedMark
 from agent_pty.host.principal import Principal
 from agent_pty.ops.model import Ending
 
@@ -145,6 +145,12 @@ class Notify(Event, frozen=True, kw_only=True, tag="notify"):
     message: str
 
 
+class MarkForged(Event, frozen=True, kw_only=True, tag="mark_forged"):
+    """The program wrote marks of the shell integration with a wrong secret; they had no effect."""
+
+    count: int
+
+
 class Exited(Event, frozen=True, kw_only=True, tag="exited"):
     """The program ended, and everything it wrote was read."""
 
@@ -171,6 +177,7 @@ class Batch:
     data: bytes
     marks: Sequence[PlacedMark]
     replies: bytes
+    reports: Sequence[LineReport] = ()  # what the shell says of its line, asked by us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

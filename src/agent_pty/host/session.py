@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from agent_pty.host import events
+from agent_pty.host.cells.line_check import LineCheck, LineQuestion
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results
 from agent_pty.host.cells.runner import CellRunner
@@ -60,8 +61,14 @@ class Session:
         self._replies = Replies(self.terminal)
         readiness = Readiness(self.terminal, program=spec.program)
         results = Results(output.directory, output)
+        question = LineQuestion(self.terminal)
         self._runner = CellRunner(
-            self.terminal, self.input, readiness, results, frame=spec.frame or "ladder"
+            self.terminal,
+            self.input,
+            readiness,
+            results,
+            LineCheck(self.terminal, readiness, question),
+            frame=spec.frame or "ladder",
         )
         self.cells = CellService(self._runner, self.terminal)
         self._waits = Waits(output, self.cells.outcome)
@@ -74,7 +81,13 @@ class Session:
         self.waits = WaitService(self.terminal, self.screen, self._waits)
         # The order matters. A cell that ends must be known before a wait for it is tested.
         self.events.add(
-            self._replies, self._runner, self._waits, self.viewers, notices, self._activity
+            self._replies,
+            question,
+            self._runner,
+            self._waits,
+            self.viewers,
+            notices,
+            self._activity,
         )
         self.events.watch(lambda numbered: watcher(self, numbered))
 

@@ -17,19 +17,21 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     options = argv[1:]
     if any(word in _NOT_OURS or not word.startswith("-") for word in options):
         return None
-    ours = {**env, "AGENT_PTY_NONCE": nonce}
+    ours = dict(env)
     login = any(word in _LOGIN for word in options)
     if "--norc" in options or (login and "--noprofile" in options):
-        return _at_first_prompt(argv, ours)
+        return _at_first_prompt(argv, ours, nonce)
     kept = [word for word in options if word not in _LOGIN]
     start = "login" if login else "rc"
     return Injected(
-        argv=[argv[0], "--rcfile", _SCRIPT, *kept], env={**ours, "AGENT_PTY_START": start}
+        argv=[argv[0], "--rcfile", _SCRIPT, *kept],
+        env={**ours, "AGENT_PTY_START": start},
+        secret=nonce,
     )
 
 
-def _at_first_prompt(argv: Sequence[str], env: dict[str, str]) -> Injected:
+def _at_first_prompt(argv: Sequence[str], env: dict[str, str], nonce: str) -> Injected:
     """Let bash start with its own options and read our script before its first prompt."""
     own = {"AGENT_PTY_PROMPT_COMMAND": env["PROMPT_COMMAND"]} if "PROMPT_COMMAND" in env else {}
     added = {"AGENT_PTY_START": "prompt", "PROMPT_COMMAND": f". '{_SCRIPT}'"}
-    return Injected(argv=list(argv), env={**env, **own, **added})
+    return Injected(argv=list(argv), env={**env, **own, **added}, secret=nonce)

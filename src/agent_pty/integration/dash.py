@@ -37,13 +37,12 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         return None
     added = {
         "ENV": f"{SCRIPTS}/dash.sh",
-        "AGENT_PTY_NONCE": nonce,
         "AGENT_PTY_START": "login" if len(options) < len(argv) - 1 else "rc",
     }
     users = {**os.environ, **env}.get("ENV")
     if users is not None:
         added["AGENT_PTY_ENV"] = users
-    return Injected(argv=[argv[0], *options], env={**env, **added})
+    return Injected(argv=[argv[0], *options], env={**env, **added}, secret=nonce)
 
 
 def is_simple(code: str) -> bool:

@@ -27,13 +27,14 @@ class Dialect:
     text: str = "{code}"  # what is put into the file
     is_simple: Callable[[str], bool] = one_line
     pastes: bool = False
+    answers: bool = False  # it says what stands on its line when it is asked
     loops: bool = False  # it waits for its keyboard and for everything else in the same place
 
 
 _DIALECTS: dict[str, Dialect] = {
-    "bash": Dialect(load=". '{path}'", pastes=True),
-    "zsh": Dialect(load=". '{path}'", pastes=True),
-    "fish": Dialect(load="source '{path}'", pastes=True),
+    "bash": Dialect(load=". '{path}'", pastes=True, answers=True),
+    "zsh": Dialect(load=". '{path}'", pastes=True, answers=True),
+    "fish": Dialect(load="source '{path}'", pastes=True, answers=True),
     "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple),
     "python": Dialect(load=python.LOAD, is_simple=python.is_simple),
     "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple),

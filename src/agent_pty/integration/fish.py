@@ -23,7 +23,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         del options[:taken]
     # Quotes mean the same to fish as long as the path has no backslash.
     ours = ["-C", f"source {shlex.quote(SCRIPTS)}/fish.fish"]
-    return Injected(argv=[*argv, *ours], env={**env, "AGENT_PTY_NONCE": nonce})
+    return Injected(argv=[*argv, *ours], env=dict(env), secret=nonce)
 
 
 def _taken(options: Sequence[str]) -> int:

@@ -30,7 +30,8 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         return None
     return Injected(
         argv=[argv[0], "-ix", f"{SCRIPTS}/gdb.gdb", *argv[1:]],
-        env={**env, "AGENT_PTY_NONCE": nonce},
+        env=dict(env),
+        secret=nonce,
     )
 
 

@@ -12,10 +12,14 @@ SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injected:
-    """What to start, and what to add to the environment."""
+    """What to start, and what to add to the environment.
+
+    A program with a *secret* finds it on descriptor 3, once, before its own start-up files run.
+    """
 
     argv: list[str]
     env: dict[str, str]
+    secret: str | None = None
 
 
 # Takes argv, the caller's additions to the environment and the nonce. None: not interactive, or

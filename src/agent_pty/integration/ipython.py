@@ -27,7 +27,8 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     """Put our file into PYTHONSTARTUP; IPython reads it only if it is interactive."""
     if not _is_interactive(argv[1:]):
         return None
-    return Injected(argv=list(argv), env={**env, **python.startup("ipython.py", env, nonce)})
+    added = python.startup("ipython.py", env)
+    return Injected(argv=list(argv), env={**env, **added}, secret=nonce)
 
 
 def is_simple(code: str) -> bool:

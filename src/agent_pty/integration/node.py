@@ -37,7 +37,8 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     # NODE_OPTIONS would reach every node started from this one.
     return Injected(
         argv=[argv[0], "--require", f"{SCRIPTS}/node.js", *argv[1:]],
-        env={**env, "AGENT_PTY_NONCE": nonce},
+        env={**env, "AGENT_PTY_START": "repl"},
+        secret=nonce,
     )
 
 

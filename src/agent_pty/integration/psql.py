@@ -1,5 +1,6 @@
 """psql: a psqlrc of ours that runs the user's own first and puts marks around the prompts.
 
+With -X psql reads no file, and the nonce of its marks is among its arguments.
 No status: psql's ERROR is about the last query, and a backslash command leaves it as it was.
 """
 
@@ -44,8 +45,8 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         if "--" in argv:  # no option may follow
             return None
         return Injected(argv=[*begin, *argv[1:], *_prompts(options, nonce)], env=dict(env))
-    variables, added = _start(env, nonce)
-    return Injected(argv=[*begin, *variables, *argv[1:]], env={**env, **added})
+    variables, added = _start(env)
+    return Injected(argv=[*begin, *variables, *argv[1:]], env={**env, **added}, secret=nonce)
 
 
 def is_simple(code: str) -> bool:
@@ -56,7 +57,7 @@ def is_simple(code: str) -> bool:
     return 0 < len(code) < _LONGEST and code.isprintable()
 
 
-def _start(env: Mapping[str, str], nonce: str) -> tuple[list[str], dict[str, str]]:
+def _start(env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Return what our psqlrc needs to know."""
     whole = {**os.environ, **env}
     own = whole.get("PSQLRC")
@@ -64,9 +65,7 @@ def _start(env: Mapping[str, str], nonce: str) -> tuple[list[str], dict[str, str
     path = own if own is not None else "~/.psqlrc"
     if path.startswith("~/"):
         path = home + path[1:]
-    variables = [f"--set=agent_pty_nonce={nonce}"]
-    if own is not None:
-        variables.append(f"--set=agent_pty_psqlrc={own}")
+    variables = [f"--set=agent_pty_psqlrc={own}"] if own is not None else []
     return variables, {"PSQLRC": f"{SCRIPTS}/psqlrc", "AGENT_PTY_PSQLRC": path}
 
 

@@ -28,16 +28,15 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     """Put our file into PYTHONSTARTUP and ask for the classic prompt."""
     if not _is_interactive(argv[1:]) or os.path.basename(argv[0]).startswith("python2"):
         return None
-    added = {**startup("python.py", env, nonce), **lent("PYTHON_BASIC_REPL", "1", env)}
-    return Injected(argv=list(argv), env={**env, **added})
+    added = {**startup("python.py", env), **lent("PYTHON_BASIC_REPL", "1", env)}
+    return Injected(argv=list(argv), env={**env, **added}, secret=nonce)
 
 
-def startup(script: str, env: Mapping[str, str], nonce: str) -> dict[str, str]:
+def startup(script: str, env: Mapping[str, str]) -> dict[str, str]:
     """Return the environment that makes Python and IPython run *script* when they start."""
     return {
         **lent("PYTHONSTARTUP", f"{SCRIPTS}/startup.py", env),
         "AGENT_PTY_SCRIPT": f"{SCRIPTS}/{script}",
-        "AGENT_PTY_NONCE": nonce,
     }
 
 

@@ -37,7 +37,8 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
             next(words, None)
     return Injected(
         argv=["sh", f"{SCRIPTS}/sqlite3.sh", *argv],
-        env={**env, "AGENT_PTY_NONCE": nonce},
+        env=dict(env),
+        secret=nonce,
     )
 
 

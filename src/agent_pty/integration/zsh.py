@@ -29,14 +29,14 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
     if not all(_is_ours(word) for word in words):
         return None
     kept = [word for word in words if not _says_no_rcs(word)]
-    added = {"AGENT_PTY_NONCE": nonce, "ZDOTDIR": f"{SCRIPTS}/zsh"}
+    added = {"ZDOTDIR": f"{SCRIPTS}/zsh"}
     if len(kept) < len(words):
         added["AGENT_PTY_START"] = "norcs"
         # Other letters in the same word as the f stay in effect.
         kept += [f"-{rest}" for word in words if (rest := _beside_f(word))]
     if (users := {**os.environ, **env}.get("ZDOTDIR")) is not None:
         added["AGENT_PTY_ZDOTDIR"] = users
-    return Injected(argv=[argv[0], *kept], env={**env, **added})
+    return Injected(argv=[argv[0], *kept], env={**env, **added}, secret=nonce)
 
 
 def _joined(words: Sequence[str]) -> Iterator[str]:

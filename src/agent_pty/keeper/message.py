@@ -138,6 +138,7 @@ class Spawn(KeeperRequest[Spawned]):
     env: Mapping[str, str]
     rows: int
     cols: int
+    secret: str | None = None  # see `program.Program`
 
 
 @dataclass(frozen=True, kw_only=True)

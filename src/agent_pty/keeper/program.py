@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+SECRET_FD = 3
+_FREE_FD = 10
 # What the keeper was started with; it raises its own limit, its programs get this one.
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 # These describe the terminal the daemon was started in, not the session's.
@@ -28,6 +30,8 @@ class Program:
     env: Mapping[str, str]
     rows: int
     cols: int
+    # A line that the program can read once, from descriptor SECRET_FD.
+    secret: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ def start(program: Program) -> Started:
             os.close(fd)
         raise
     if pid == 0:
-        _become(program, slave=slave, report=write)
+        _become(program, slave=slave, report=fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _FREE_FD))
     os.close(slave)
     os.close(write)
     return Started(pid=pid, master=master, report=read)
@@ -76,6 +80,8 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
         _interpret_utf8(slave)
         for fd in (0, 1, 2):
             os.dup2(slave, fd)
+        if program.secret is not None:
+            _give_secret(program.secret)
         _reset_signals()
         resource.setrlimit(resource.RLIMIT_NOFILE, FILES)
         stage = "cwd"
@@ -85,6 +91,16 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001  this is a fork: nothing may return from here
         os.write(report, json.dumps(failure(stage, error)).encode())
     os._exit(127)
+
+
+def _give_secret(secret: str) -> None:
+    """Leave a line in a pipe: neither environment nor arguments ever have it."""
+    read, write = os.pipe()
+    os.write(write, secret.encode() + b"\n")
+    os.close(write)
+    os.dup2(read, SECRET_FD)
+    if read != SECRET_FD:
+        os.close(read)
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:

@@ -56,7 +56,12 @@ class Starts:
     ) -> None:
         """Fork a program; *runs* is called once it runs, *fails* if it could not be started."""
         program = Program(
-            argv=spawn.argv, cwd=spawn.cwd, env=spawn.env, rows=spawn.rows, cols=spawn.cols
+            argv=spawn.argv,
+            cwd=spawn.cwd,
+            env=spawn.env,
+            rows=spawn.rows,
+            cols=spawn.cols,
+            secret=spawn.secret,
         )
         starting = Starting(
             started=start(program),

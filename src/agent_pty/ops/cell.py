@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -129,9 +130,21 @@ def _patience(limit: float | None) -> float:
     return _PATIENCE if limit is None else min(_PATIENCE, max(0.0, limit))
 
 
+# Typed into a terminal they are keys; only these two are text there as well.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
 def _checked(code: str) -> str:
-    if "\0" in code:
-        raise BadRequest("code cannot contain NUL", field="code")
+    code = code.replace("\r\n", "\n")
+    found = _CONTROL.search(code)
+    if found is not None:
+        name = f"U+{ord(found[0]):04X}"
+        raise BadRequest(
+            f"code has the control character {name} at position {found.start()}: a terminal takes "
+            f"it for a key; write it as an escape of the language, such as \\x{ord(found[0]):02x}",
+            field="code",
+            position=found.start(),
+        )
     return code
 
 

@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from functools import partialmethod
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from agent_pty.host import events
 from agent_pty.host.cells.cell import Cell, CellStart, Phase
 from agent_pty.host.cells.completion import INCOMPLETE
 from agent_pty.host.cells.foreground import Foreground, Reader
+from agent_pty.host.cells.line_check import LineCheck
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results
 from agent_pty.host.cells.runner import CellRunner
@@ -107,6 +108,16 @@ class Handled:
             await self._event.wait()
 
 
+class EmptyLine:
+    """A prompt at which nothing was typed."""
+
+    async def require_empty(self) -> None:
+        """Find nothing."""
+
+
+EMPTY = cast("LineCheck", EmptyLine())
+
+
 class Session:
     """A runner and the program's end of its terminal."""
 
@@ -115,7 +126,9 @@ class Session:
         self.input = Input(one.terminal)
         self.results = Results(one.output.directory, one.output)
         readiness = Readiness(one.terminal, program=integrated)
-        self.runner = CellRunner(one.terminal, self.input, readiness, self.results, frame=frame)
+        self.runner = CellRunner(
+            one.terminal, self.input, readiness, self.results, EMPTY, frame=frame
+        )
         self._handled = Handled()
         self._tasks: set[asyncio.Task[Any]] = set()
         one.log.add(self.runner, self._handled)
@@ -700,7 +713,9 @@ def test_a_fired_cell_is_continued_by_another_host() -> None:
             output = one.one.output
             results = Results(output.directory, output)
             readiness = Readiness(one.one.terminal, program="bash")
-            other = CellRunner(one.one.terminal, one.input, readiness, results, frame="ladder")
+            other = CellRunner(
+                one.one.terminal, one.input, readiness, results, EMPTY, frame="ladder"
+            )
             one.one.log.add(other)
 
             other.resume()

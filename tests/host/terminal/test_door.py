@@ -15,6 +15,7 @@ import pytest
 from agent_pty.core.chord import chord
 from agent_pty.errors import Busy, SessionEnded
 from agent_pty.host import events
+from agent_pty.host.cells.line_check import LineQuestion
 from agent_pty.host.principal import SYSTEM, Principal
 from agent_pty.host.session import Session
 from agent_pty.host.terminal.terminal import InputKind, Terminal
@@ -152,8 +153,9 @@ def test_every_kind_of_input_is_seen_at_the_door(monkeypatch: pytest.MonkeyPatch
         await given.press(b"code\r", kind=InputKind.CELL)
         await given.press(b"\r", kind=InputKind.NUDGE, by=SYSTEM)
         await given.keys([chord("q")], pause=0, kind=InputKind.QUIT, by=SYSTEM)
+        assert await LineQuestion(session.terminal).ask() is None
         await session.cells.interrupt()
-        await one.read_until(b"q\x03")
+        await one.read_until(b"q\x1e\x03")
 
         seen = {(kind, by) for kind, by, _ in Seen.passed}
         assert {kind for kind, _ in seen} == set(InputKind)

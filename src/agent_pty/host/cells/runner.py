@@ -26,6 +26,7 @@ from agent_pty.host.cells.cell import Cell, CellStart, Phase, Result, WaitingFor
 from agent_pty.host.cells.completion import INCOMPLETE, Completion, completion_of, is_ladder
 from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.interrupt import CTRL_C, Interrupter
+from agent_pty.host.cells.line_check import LineCheck
 from agent_pty.host.cells.poller import Poller
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results, event_of
@@ -57,6 +58,7 @@ class CellRunner:
         given: Input,
         readiness: Readiness,
         results: Results,
+        line: LineCheck,
         *,
         frame: str,
     ) -> None:
@@ -64,6 +66,7 @@ class CellRunner:
         self._terminal = terminal
         self._input = given
         self._readiness = readiness
+        self._line = line
         self._frame = frame
         self._submitter = Submitter(
             given, program=readiness.program, directory=terminal.output.directory
@@ -143,6 +146,7 @@ class CellRunner:
             if cell.interrupting:  # nothing was typed, and nothing will be
                 self._finish(cell, Result(cell_id=cell.id, status=Status.ERROR, frame=None))
                 return cell
+            await self._line.require_empty()
             await self._type(cell, code)
         except BaseException:
             if self._active is cell:

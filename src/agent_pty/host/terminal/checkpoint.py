@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agent_pty.core.mark import PlacedMark
+from agent_pty.core.mark import PlacedMark, ScannerState
 from agent_pty.store import atomic
 from agent_pty.store.ring import RingLost
 from agent_pty.store.textlog import LogPositions
@@ -20,7 +20,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     emulator: bytes
     transcript: bytes
     positions: LogPositions
-    scanner: tuple[bytes, int]
+    scanner: ScannerState
     last_mark: PlacedMark | None
 
 

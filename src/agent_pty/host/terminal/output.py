@@ -11,7 +11,7 @@ import itertools
 import time
 from dataclasses import dataclass
 
-from agent_pty.core.mark import MarkScanner, PlacedMark, pieces
+from agent_pty.core.mark import LineReport, Mark, MarkScanner, PlacedMark, pieces
 from agent_pty.core.transcript import Transcript
 from agent_pty.emulator import Emulator
 from agent_pty.errors import Busy
@@ -62,6 +62,7 @@ class TerminalOutput:
         self._scanner = MarkScanner(nonce)
         self._marked: list[PlacedMark] = []
         self.last_mark: PlacedMark | None = None
+        self._output_end: PlacedMark | None = None
         self.marks_seen = 0
         self.emulator = emulator
         self.transcript = transcript
@@ -207,13 +208,34 @@ class TerminalOutput:
             if self._shown:
                 self._follow_shown(line)
             if mark is not None:
-                before = self.transcript.pending
-                self.last_mark = PlacedMark(mark=mark, place=self.log.committed, line=before)
-                self.marks_seen += 1
-                self._marked.append(self.last_mark)
+                self._place(mark)
                 if mark.kind == "D":
                     replies.clear()  # who asked has ended; the shell would take it for typing
         return bytes(replies)
+
+    def _place(self, mark: Mark) -> None:
+        """Note where a mark stands; D stands where E did, if the output ended there."""
+        placed = PlacedMark(mark=mark, place=self.log.committed, line=self.transcript.pending)
+        if mark.kind == "E":
+            self._output_end = placed
+            return
+        end = self._output_end
+        if mark.kind == "D" and end is not None:
+            code = end.mark.code if mark.code is None else mark.code
+            mark = Mark(kind="D", number=mark.number, code=code)
+            placed = PlacedMark(mark=mark, place=end.place, line=end.line)
+        self._output_end = None
+        self.last_mark = placed
+        self.marks_seen += 1
+        self._marked.append(placed)
+
+    def take_reports(self) -> list[LineReport]:
+        """Return what the shell has said of its line since the last call."""
+        return self._scanner.take_reports()
+
+    def take_forged(self) -> int:
+        """Return how many marks with a wrong secret came since the last call."""
+        return self._scanner.take_forged()
 
     def straighten(self) -> bytes:
         """Undo what a program that was killed left set; return it, for other screens to do too.

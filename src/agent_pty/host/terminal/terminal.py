@@ -46,6 +46,7 @@ class InputKind(enum.StrEnum):
     NUDGE = "nudge"  # one Enter, for a program that asks whether a block of code continues
     QUIT = "quit"  # the keys that leave a full-screen program
     REPLY = "reply"  # the terminal's answer to a query of the program
+    QUESTION = "question"  # the key that makes a shell say what stands on its line
 
 
 class Terminal:
@@ -166,8 +167,16 @@ class Terminal:
         taken = self.output.take(self._master)
         if taken.count:
             self._active_at = time.monotonic()
-            marks = self.output.take_marks()
-            self.events.signal(events.Batch(data=taken.data, marks=marks, replies=taken.replies))
+            self.events.signal(
+                events.Batch(
+                    data=taken.data,
+                    marks=self.output.take_marks(),
+                    replies=taken.replies,
+                    reports=self.output.take_reports(),
+                )
+            )
+            if forged := self.output.take_forged():
+                self.events.publish(events.MarkForged(cursor=self.output.cursor, count=forged))
         if not taken.open:
             self._stop_reading()
         return taken.open and taken.count > 0
@@ -204,7 +213,7 @@ class Terminal:
         """
         if not self.running:
             raise self.ended_error("nothing can be typed into it")
-        if kind is InputKind.REPLY:
+        if kind in (InputKind.REPLY, InputKind.QUESTION):
             # No input of anybody's: neither judged nor recorded, and never waited for.
             self._writer.write_if_room(data)
             return self.output.cursor

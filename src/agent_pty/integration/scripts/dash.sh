@@ -2,11 +2,12 @@
 # Rule of the file: it works under `set -eu`, keeps $? for the code that runs next, leaves nothing
 # in the environment, and every name it adds begins with __apty_.
 
-__apty_nonce=$AGENT_PTY_NONCE
+read -r __apty_nonce <&3
+exec 3<&-
 __apty_start=$AGENT_PTY_START
 unset ENV
 if [ -n "${AGENT_PTY_ENV+set}" ]; then export ENV="$AGENT_PTY_ENV"; fi
-unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ENV
+unset AGENT_PTY_START AGENT_PTY_ENV
 
 # -- marks; what is defined before the user's files run is safe from their aliases
 __apty_number=0

@@ -3,22 +3,37 @@
 # while a command runs the prompt and the Enter key are the user's own: users may look at them,
 # change and save them.
 
-set -g __apty_nonce $AGENT_PTY_NONCE
-set -e AGENT_PTY_NONCE
+read -g __apty_nonce </dev/fd/3
 set -g __apty_number 0
+set -g __apty_token 0
+set -g __apty_asked 0
 set -g __apty_reading 1
 set -g __apty_kind B
 set -g __apty_undo
 set -g __apty_functions (bind --function-names)
 
+# The token, which D announces, stands for the nonce in the marks of prompts, because other code may
+# print those.
 function __apty_mark
-    builtin printf '\e]133;%s;apty=%s.%s\a' $argv[1] $__apty_nonce $__apty_number
+    builtin printf '\e]133;%s;apty=%s\a' $argv[1] $__apty_token
 end
 
 function __apty_end
     set __apty_number (builtin math $__apty_number + 1)
+    set __apty_token (builtin random)(builtin random)(builtin random)
     set __apty_kind B
-    __apty_mark "D;$argv[1]"
+    builtin printf '\e]133;D;%s;apty=%s.%s.%s\a' $argv[1] $__apty_nonce $__apty_number $__apty_token
+end
+
+# Says what stands on the line; bound to a key that nobody types.
+function __apty_line
+    set -l code $status
+    set -l mode main
+    contains -- $fish_bind_mode default; and test "$fish_key_bindings" = fish_vi_key_bindings; and set mode vi
+    set -l line (commandline -b | builtin string collect)
+    test -z "$line"; or set line (builtin string sub -l 1000 -- "$line" | builtin string collect | builtin string escape)
+    set __apty_asked (builtin math $__apty_asked + 1)
+    builtin printf '\e]133;L;apty=%s.%s;%s;%s;%s;%s\a' $__apty_nonce $__apty_asked $code $mode (commandline -C) (builtin string join ' ' -- $line)
 end
 
 # -- one command
@@ -102,6 +117,8 @@ function __apty_wrap
     end
     for mode in (builtin string match -v paste -- (bind --list-modes))
         __apty_bind $mode
+        bind -M $mode \x1e __apty_line
+        set -a __apty_undo "bind -e -M $mode \\x1e"
     end
     # fish drops the tabs of a paste.
     if not bind -M paste \t >/dev/null 2>&1

@@ -6,7 +6,6 @@
 
 # gdb would stop and ask at every screenful, in the middle of the output.
 set pagination off
-unset environment AGENT_PTY_NONCE
 # This function of gdb is written in Python, so it shows whether gdb has Python.
 if ! $_isvoid($_strlen)
   python
@@ -14,7 +13,8 @@ def _agent_pty():
     import os
     import gdb
 
-    nonce = os.environ.pop("AGENT_PTY_NONCE", "")
+    nonce = os.read(3, 100).decode().strip()
+    os.close(3)
     # What the hook returns becomes the prompt, so the text it was made from is remembered.
     state = {"number": 0, "shown": None, "prompt": None, "inner": None}
 

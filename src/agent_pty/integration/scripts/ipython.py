@@ -102,7 +102,8 @@ def _status(result: Any) -> int:
 
 def _start() -> None:
     shell = sys.modules["IPython"].get_ipython()
-    nonce = os.environ.pop("AGENT_PTY_NONCE")
+    nonce = os.read(3, 100).decode().strip()
+    os.close(3)
     users = os.environ.pop("AGENT_PTY_PYTHONSTARTUP", None)
     for name in ("AGENT_PTY_SCRIPT", "PYTHONSTARTUP"):
         del os.environ[name]

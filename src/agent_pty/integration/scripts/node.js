@@ -4,12 +4,22 @@
 // (fork, worker, nested REPL) finds nothing of ours.
 'use strict';
 
-const nonce = process.env.AGENT_PTY_NONCE;
-delete process.env.AGENT_PTY_NONCE;
+// A worker loads this file too; it has the environment as it is now.
+const first = process.env.AGENT_PTY_START === 'repl';
+delete process.env.AGENT_PTY_START;
+const nonce = first ? readOnce(3) : '';
 delete require.cache[__filename];
 // `fork` passes these on.
 const ours = process.execArgv.indexOf(__filename);
 if (ours > 0) process.execArgv.splice(ours - 1, 2);
+
+function readOnce(fd) {
+  const { closeSync, readSync } = require('fs');
+  const data = Buffer.alloc(100);
+  const line = data.toString('latin1', 0, readSync(fd, data)).trim();
+  closeSync(fd);
+  return line;
+}
 
 function hook(repl) {
   const { start, REPLServer: { prototype } } = repl;

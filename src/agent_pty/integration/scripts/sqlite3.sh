@@ -8,8 +8,8 @@
 # not on the disk. What sqlite3 starts (.shell) inherits INPUTRC; there the file is the user's own
 # inputrc, except for programs that, like sqlite3, do not tell readline their name.
 
-nonce=$AGENT_PTY_NONCE
-unset AGENT_PTY_NONCE
+read -r nonce <&3
+exec 3<&-
 mine=$(mktemp 2>/dev/null) || exec "$@"
 
 theirs=${INPUTRC:-$HOME/.inputrc}

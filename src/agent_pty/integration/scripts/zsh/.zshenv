@@ -2,11 +2,13 @@
 # Rule of the file: restore everything as it was, define our functions before the user's files can
 # define aliases, run the user's .zshenv, and let zsh continue with the rest by itself.
 
-typeset -g __apty_nonce=${AGENT_PTY_NONCE-} __apty_here=$ZDOTDIR
+typeset -g __apty_nonce= __apty_here=$ZDOTDIR
+IFS= read -r __apty_nonce <&3
+exec 3<&-
 # Set here it has the effect of -f; with -f itself zsh would not have read this file either.
 if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi
 if (( ${+AGENT_PTY_ZDOTDIR} )); then ZDOTDIR=$AGENT_PTY_ZDOTDIR; else unset ZDOTDIR; fi
-unset AGENT_PTY_NONCE AGENT_PTY_START AGENT_PTY_ZDOTDIR
+unset AGENT_PTY_START AGENT_PTY_ZDOTDIR
 
 if [[ -o interactive ]]; then
     # Functions keep the options under which they were defined: whatever the user sets, also

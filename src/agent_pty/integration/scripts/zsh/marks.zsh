@@ -3,12 +3,18 @@
 # alone, and no hook relies on another: one of the user's that fails (`set -u`) or is interrupted
 # stops all hooks after it.
 
-typeset -gi __apty_number=0 __apty_ended=0 __apty_hooked=0 __apty_level=1
+typeset -gi __apty_number=0 __apty_ended=0 __apty_hooked=0 __apty_level=1 __apty_asked=0
+typeset -g __apty_token=
 
-# Write a mark, and before it other text for the terminal, even after `exec >file`.
+# Write to the terminal, even after `exec >file`.
+__apty_write() {
+    if [[ -t 1 ]]; then builtin printf %s "$1"; else builtin printf %s "$1" >/dev/tty; fi
+}
+
+# Write a mark, and before it other text for the terminal. The token, which D announces, stands for
+# the nonce in every other mark, because one of them is in PROMPT_EOL_MARK, which any code may print.
 __apty_say() {
-    local said=${2-}$'\e]133;'$1";apty=$__apty_nonce.$__apty_number"$'\a'
-    if [[ -t 1 ]]; then builtin printf %s "$said"; else builtin printf %s "$said" >/dev/tty; fi
+    __apty_write "${2-}"$'\e]133;'"$1;apty=$__apty_token"$'\a'
 }
 
 # First at every prompt.
@@ -18,23 +24,41 @@ __apty_precmd() {
 
 __apty_end() {
     (( __apty_number += 1, __apty_ended = 1 ))
-    __apty_say "$1"
+    __apty_token=$RANDOM$RANDOM$RANDOM$RANDOM
+    __apty_write $'\e]133;'"$1;apty=$__apty_nonce.$__apty_number.$__apty_token"$'\a'
     __apty_expect
 }
 
-# zsh completes an unfinished line of output before any hook runs: the next D must come before
-# that. The hook writes it a second time, for users who have turned this off.
+# zsh completes an unfinished line of output before any hook runs: a mark before that says where
+# the output ended.
 __apty_expect() {
     typeset -g +x PROMPT_EOL_MARK=${PROMPT_EOL_MARK-%B%S%#%s%b}
-    local head=$'%{\e]133;D;%?;'"apty=$__apty_nonce." tail=$'\a%}'
-    PROMPT_EOL_MARK=$head$(( __apty_number + 1 ))$tail${PROMPT_EOL_MARK//$head<->$tail/}
+    local head=$'%{\e]133;E;%?;apty=' tail=$'\a%}'
+    PROMPT_EOL_MARK=$head$__apty_token$tail${PROMPT_EOL_MARK//$head<->$tail/}
+}
+
+# Says what stands on the line; bound to a key that nobody types.
+__apty_line() {
+    local -i code=$?
+    local line=$PREBUFFER$BUFFER mode=main
+    [[ $KEYMAP != vicmd ]] || mode=vi
+    [[ -z $line ]] || line=${(q+)${line[1,1000]}}
+    (( __apty_asked += 1 ))
+    __apty_write $'\e]133;L;apty='"$__apty_nonce.$__apty_asked;$code;$mode;$CURSOR;$line"$'\a'
 }
 
 # Last at every prompt: other code may have changed these since.
 __apty_hold() {
     precmd_functions=(__apty_precmd ${precmd_functions:#__apty_*} __apty_hold)
     preexec_functions=(${preexec_functions:#__apty_*} __apty_preexec)
-    if [[ -o zle ]]; then __apty_hook; else __apty_read start; fi
+    if [[ -o zle ]]; then __apty_hook; __apty_bind; else __apty_read start; fi
+}
+
+# Users and their files may change every keymap at any time.
+__apty_bind() {
+    local map
+    zle -N __apty_line
+    for map in emacs viins vicmd main; do bindkey -M $map '^^' __apty_line; done
 }
 
 # Replace zle-line-init, which runs when the prompt is drawn, and call the user's own. That may in
