@@ -183,6 +183,23 @@ def test_the_alternate_screen_is_left_out_and_announced() -> None:
     assert transcript.pending == b"$ done"
 
 
+def test_trial_02_a_prompt_ends_the_alternate_screen() -> None:
+    """
+    A program that was killed leaves it set: text counts again from the shell's prompt on.
+    """
+    transcript = Transcript(cols=80)
+    transcript.feed(b"$ less\r\n\x1b[?1049h\x1b[2;2Hpage")
+    drawn = transcript.drawn
+
+    transcript.at_prompt()
+    transcript.feed(b"$ ")
+
+    assert (transcript.alternate, transcript.pending) == (False, b"$ ")
+    assert transcript.drawn == drawn + 1
+    transcript.at_prompt()
+    assert transcript.drawn == drawn + 1
+
+
 @pytest.mark.parametrize(
     ("written", "drawn"),
     [

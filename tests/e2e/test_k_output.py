@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
-from support.agent import Agent
+from support.agent import Agent, eventually, running, slay
 from support.k import SHELLS, K, within
 
 PROGRAMS = [*SHELLS, "python3"]
@@ -240,3 +241,38 @@ def test_row_24_a_statement_may_follow_a_block(k: K) -> None:
     Python code needs no empty line behind a block, as in a file.
     """
     assert k.output(k.session("python3"), CLASS) == "three\n0\n1\nend"
+
+
+TO_ALTERNATE = "printf '\\033[?1049h'"
+
+
+@within(TO_ALTERNATE, python="_ = __import__('sys').stdout.write('\\x1b[?1049h')")
+def test_trial_02_a_prompt_ends_the_alternate_screen(k: K, program: str, code: str) -> None:
+    """
+    Cells have their output again after a program went to the alternate screen and stayed there.
+    """
+    session, shell = k.new(f"alternate-{program}", program), program != "python3"
+    k.output(session, code)
+
+    assert k.output(session, "echo hello" if shell else "print('hello')") == "hello"
+    asking = k.waiting(session, "cat" if shell else "input('name? ')")
+
+    assert asking["for"] == "input"
+    assert "hint" not in asking
+    k.run("int", session)
+
+
+@pytest.mark.skipif(shutil.which("less") is None, reason="less is not installed")
+def test_trial_02_a_killed_pager_leaves_no_silence(k: K) -> None:
+    """
+    After `kill -9` of less, which cannot restore the screen, the next cell has its output.
+    """
+    session = k.new("killed-pager", "bash")
+    page = str(k.file("page.txt", "line\n" * 100))
+    cell = k.waiting(session, f"less {page}")["cell_id"]
+
+    eventually(lambda: len(running("less", page)) == 1)
+    slay(*running("less", page))
+
+    assert k.collect(session, cell)["exit_code"] == 137
+    assert k.output(session, "echo hello") == "hello"

@@ -6,7 +6,8 @@ edited is processed piece by piece.
 
 On the primary screen a control that leaves the line (cursor addressing, clear screen, scrolling)
 ends it as a line feed would, unless it is empty. Going up and down between the screen rows of one
-wrapped line does not leave it: readline does so. Text on the alternate screen is left out.
+wrapped line does not leave it: readline does so. Text on the alternate screen is left out, until
+the program leaves it or a shell is at its prompt.
 """
 
 import re
@@ -97,6 +98,14 @@ class Transcript:
         self._committed += len(committed)
         self._observation.settle(committed)
         return committed
+
+    def at_prompt(self) -> None:
+        """Note that a shell has marked its prompt, so no full-screen program has the screen.
+
+        One that was killed cannot leave the alternate screen, and the shell does not do it either.
+        """
+        self._drawn += self._alternate
+        self._alternate = False
 
     def state(self) -> bytes:
         """Return the complete state, for `restore`."""

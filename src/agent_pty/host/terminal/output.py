@@ -215,6 +215,8 @@ class TerminalOutput:
 
     def _place(self, mark: Mark) -> None:
         """Note where a mark stands; D stands where E did, if the output ended there."""
+        if mark.kind in "BD":
+            self.transcript.at_prompt()
         placed = PlacedMark(mark=mark, place=self.log.committed, line=self.transcript.pending)
         if mark.kind == "E":
             self._output_end = placed
