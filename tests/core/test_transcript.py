@@ -1,3 +1,4 @@
+import contextlib
 import random
 import tracemalloc
 from itertools import pairwise
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_pty.core.transcript import Transcript
+from agent_pty.emulator import Emulator
 
 PIECES = (
     "abc", "é", "漢字", "e\u0301", "\u0301", "\t", "   ", "\n", "\r\n", "\r\r\n", "\r", "\b",
@@ -16,7 +18,8 @@ PIECES = (
     "\x1b[S", "\x1b[3b", "\x1bM", "\x1bD", "\x1bE", "\x1bc", "\x1b7", "\x1b8", "\x1b(B", "\x1bNx",
     "\x1b=", "\x1b[?25l", "\x1b[?1049h", "\x1b[?1049l", "\x1b[?1;47h", "\x1b[?1047l", "\x1b[>4;2m",
     "\x1b[?1u", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\", "\x1bPq#0\x1b\\", "\x1b_apc\x1b\\",
-    "\x1b[" + "1" * 40 + "K", "\x1b]", "\x1b[12", "\x1bP",
+    "\x1b[" + "1" * 40 + "K", "\x1b]", "\x1b[12", "\x1bP", "\x1b(0", "\x1b)0", "\x1b)B", "\x1b(",
+    "lqk", "\x0e", "\x0f", "\x1b[4h", "\x1b[4l",
 )  # fmt: skip
 STREAMS = st.lists(
     st.one_of(st.sampled_from(PIECES).map(str.encode), st.binary(max_size=6)), max_size=30
@@ -181,6 +184,91 @@ def test_the_alternate_screen_is_left_out_and_announced() -> None:
 
     assert not transcript.alternate
     assert transcript.pending == b"$ done"
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (b"\x1b(0lqqk\x1b(B lq", "┌──┐ lq"),
+        (b"x\x1b(0x\x1b[31mx\x1b[m\x1b(Bx", "x││x"),
+        (b"\x1b(0lk\r\nmj\x1b(B", "┌┐\n└┘"),
+        (b"\x1b(0tqu\b\b\x1b(Bx", "├x┤"),
+        (b"\x1b)0lq\x0elq\x0flq", "lq┌─lq"),
+        (b"\x1b)0\x0elq\x1b)Blq\x0f", "┌─lq"),
+        (b"\x1b(0lq\x1bclq", "┌─\nlq"),
+        (b"\x0elq\x1b(Alq\x1b((0lq\x1b*0lq", "lqlqlqlq"),
+        (b"\x1b(0A_^ 1\tq\xc3\xa9", "A_^ 1\t─é"),
+        (b"\x1b[?1049h\x1b(0lq\x1b[?1049llq", "lq"),
+    ],
+)
+def test_trial_13_line_drawing_is_read_as_lines(written: bytes, text: str) -> None:
+    """
+    While the special graphics set is chosen, small letters stand for lines and corners.
+    """
+    assert read(written) == text.encode()
+
+
+def test_trial_13_line_drawing_is_that_of_the_screen() -> None:
+    """
+    Transcript and screen show the same character for each code.
+    """
+    codes = b"\x1b(0" + bytes(range(0x21, 0x7F)) + b"\x1b(B"
+    with contextlib.closing(Emulator(rows=2, cols=100)) as emulator:
+        emulator.feed(codes)
+
+        assert read(codes, cols=100).decode() == emulator.text()
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (b"abc\r\x1b[4hXY\x1b[4lZ", "XYZbc"),
+        (b"abc\x1b[4h\x1b[2GXY", "aXYbc"),
+        (b"\x1b[4habc\r\nabc\rX", "abc\nXabc"),
+        (b"abc\x1b[2;4;9h\rX\x1b[?4lY\x1b[20;4lZ", "XYZbc"),
+        ("a漢\r\x1b[4h字".encode(), "字a漢"),
+        ("ab\b\x1b[4h\u0301e".encode(), "a\u0301eb"),
+        (b"abc\r\x1b[4h\x1bcabc\rX", "abc\nXbc"),
+    ],
+)
+def test_trial_13_insert_mode_moves_the_rest_of_the_line(written: bytes, text: str) -> None:
+    """
+    In insert mode what is written moves the text after it to the right.
+    """
+    assert read(written) == text.encode()
+
+
+def test_trial_13_insert_mode_stays_within_the_screen_row() -> None:
+    """
+    What leaves the row is gone, as on the screen; rows below stay, and a full row wraps first.
+    """
+    assert read(b"abcdefgh\x1b[A\x1b[2G\x1b[4hXY", cols=4) == b"aXYbefgh"
+    assert read(b"abcdefgh\x1b[A\x1b[4G\x1b[4hXY", cols=4) == b"abcXYefg"
+
+
+def test_trial_13_a_prompt_ends_what_was_left_set() -> None:
+    """
+    A program that is killed cannot restore character set and mode; they end with its cell.
+    """
+    transcript = Transcript(cols=80)
+    transcript.feed(b"\x1b(0\x1b)0\x0e\x1b[4h")
+
+    transcript.at_prompt()
+    transcript.feed(b"lq\rX")
+
+    assert transcript.pending == b"Xq"
+
+
+def test_trial_13_a_state_without_modes_is_read() -> None:
+    """
+    Earlier builds saved no character set and no insert mode: none was set.
+    """
+    saved = bytes.fromhex("9692c400c4009650c400c2945092a161a17802c2c400c2930000c4000400c2")
+
+    transcript = Transcript.restore(b"transcript-1\n" + saved)
+
+    assert (transcript.pending, transcript.committed) == (b"ax", 4)
+    assert transcript.feed(b"lq\rX\n") == b"Xxlq\n"
 
 
 def test_trial_02_a_prompt_ends_the_alternate_screen() -> None:

@@ -11,6 +11,7 @@ from agent_pty.core.transcript import Transcript
 ENDING = "EFHLMSTdefru"
 KEEPING = "IZb"
 EDITING = "@CDGKPX`a"
+LINES = dict(zip(map(chr, range(96, 127)), "◆▒␉␌␍␊°±␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", strict=True))
 
 
 class Slow:
@@ -24,6 +25,13 @@ class Slow:
         self.drawn = 0
         self.alternate = False
         self.state, self.parameters = "text", ""
+        self.normal()
+
+    def normal(self) -> None:
+        """Write letters as letters, over the text."""
+        self.inserting = False
+        self.lines = {"(": False, ")": False}
+        self.shifted = False
 
     def read(self, data: bytes) -> bytes:
         """Read a whole stream."""
@@ -58,12 +66,16 @@ class Slow:
             self.parameters += character
         elif self.state in {"escape", "charset"} and character < "0":
             self.state = "charset"
+            self.parameters += character
         else:
             before, self.state = self.state, "text"
             if before == "escape":
                 self.escape(character)
             elif before == "csi":
                 self.control(character)
+            elif self.parameters in self.lines and not self.alternate:
+                self.lines[self.parameters] = character == "0"
+                self.shifted = self.shifted and self.lines[")"]
 
     def escape(self, character: str) -> None:
         """Obey a two-byte escape."""
@@ -72,6 +84,8 @@ class Slow:
         elif character in "M8c":
             self.draw()
             self.alternate = self.alternate and character != "c"
+            if character == "c":
+                self.normal()
 
     def control(self, final: str) -> None:
         """Obey a control sequence."""
@@ -84,6 +98,8 @@ class Slow:
         number = min(int(numbers.split(";")[0] or 0), 65535)
         if final in EDITING and not self.alternate:
             self.edit(final, number)
+        elif final in "hl" and not self.alternate and "4" in numbers.split(";"):
+            self.inserting = final == "h"
         elif final in ENDING + KEEPING + "ABJ":
             self.drawn += 1
             if not self.alternate:
@@ -145,8 +161,15 @@ class Slow:
             self.column, self.waiting = max(self.column - 1, 0), False
         elif character == "\t":
             self.tab()
+        elif character in "\x0e\x0f":
+            self.shifted = character == "\x0e" and self.lines[")"]
         elif unicodedata.category(character) != "Cc":
-            self.print(character)
+            self.print(LINES.get(character, character) if self.drawing else character)
+
+    @property
+    def drawing(self) -> bool:
+        """Whether letters stand for lines."""
+        return self.lines[")" if self.shifted else "("]
 
     @property
     def start(self) -> int:
@@ -191,6 +214,10 @@ class Slow:
         wide = unicodedata.east_asian_width(character) in {"W", "F"} and self.cols > 1
         if wide and self.column == self.cols - 1 and not self.waiting:
             self.place("\0", 1)
+        if self.inserting and self.start < self.length:
+            if self.waiting:
+                self.row, self.column, self.waiting = self.row + 1, 0, False
+            self.shift(1 + wide, insert=True)
         self.place(character, 1 + wide)
 
     def mark(self, character: str) -> None:
@@ -282,18 +309,23 @@ SEQUENCES = st.builds(
     "\x1b[{}{}{}".format,
     st.sampled_from(["", "", "", "?", ">", " "]),
     st.one_of(
-        st.sampled_from(["", "1", "2", "3", "7", "1;2", "1049", "47", "1;1047", "38:5:1"]),
+        st.sampled_from(
+            ["", "1", "2", "3", "4", "4", "7", "1;2", "1049", "47", "1;1047", "38:5:1"]
+        ),
         st.integers(0, 10**40).map(str),
     ),
     st.sampled_from("@ABCDEFGHIJKKKLMPSTXZ`abdefhlmnru\r\n"),
 )
 ESCAPES = st.sampled_from("DEM78c(B)=>N[]PX^_\\ \x18\x07").map("\x1b{}".format)
+SETS = st.sampled_from(
+    ["\x1b(0", "\x1b)0", "\x1b(B", "\x1b)B", "\x1b()0", "\x0e", "\x0f", "\x1b[4h"]
+)
 STRINGS = st.sampled_from(["\x1b]0;t\x07", "\x1b]8;;u\x1b\\", "\x1bPq\x1b\\", "\x1b_\x07a\x1b\\"])
 TEXT = st.text("ab c漢é\u0301\ufeff\t\u009b\x00", max_size=12)
 CONTROLS = st.sampled_from(["\n", "\r\n", "\r", "\r\r\n", "\b", "\b\b\b", "\v", "\x7f", "\x18"])
 STREAMS = st.lists(
     st.one_of(
-        st.one_of(TEXT, CONTROLS, SEQUENCES, ESCAPES, STRINGS).map(str.encode),
+        st.one_of(TEXT, CONTROLS, SEQUENCES, ESCAPES, SETS, STRINGS).map(str.encode),
         st.binary(max_size=4),
     ),
     max_size=40,

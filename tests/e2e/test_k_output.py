@@ -276,3 +276,15 @@ def test_trial_02_a_killed_pager_leaves_no_silence(k: K) -> None:
 
     assert k.collect(session, cell)["exit_code"] == 137
     assert k.output(session, "echo hello") == "hello"
+
+
+def test_trial_13_line_drawing_and_insert_mode_are_in_results(k: K) -> None:
+    """
+    A result shows a box as a box, and text that was inserted before other text.
+    """
+    session = k.session("bash")
+
+    assert k.output(session, r"printf '\033(0lqqk\033(B\n'") == "┌──┐"
+    assert k.output(session, r"printf 'world\r\033[4hhello \033[4l\n'") == "hello world"
+    assert k.output(session, r"printf 'left on: \033(0lq'") == "left on: ┌─"
+    assert k.output(session, "echo lqqk") == "lqqk"

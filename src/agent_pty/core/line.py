@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from msgspec import Struct, field
 
+from agent_pty.core.charset import Charset, drawn
 from agent_pty.core.line_editor import LineEditor
 
 _SEGMENT = 64 * 1024  # bytes of a plain line that are pushed out together
@@ -44,6 +45,14 @@ class Line(Struct, array_like=True):
     editor: LineEditor | None = None
     spilled: bytearray = field(default_factory=bytearray)
     begun: bool = False  # a part of this line was pushed out before
+    # How text is written; the next line begins with the same. Earlier builds save neither.
+    inserting: bool = False
+    charset: Charset = field(default_factory=Charset)
+
+    @property
+    def appends(self) -> bool:
+        """Say whether text is appended to the line as it is."""
+        return self.editor is None and not self.returned and not self.charset.drawing
 
     @property
     def untouched(self) -> bool:
@@ -62,13 +71,24 @@ class Line(Struct, array_like=True):
 
     def write(self, text: bytes) -> None:
         """Write printable text and tabs at the cursor."""
+        if self.charset.drawing:
+            text = drawn(text)
         if self.untouched:
             self.plain += text
             self._cut_plain()
             return
         editor = self._edit()
-        editor.write(text.decode())
+        editor.write(text.decode(), insert=self.inserting)
         self._cut_editor(editor)
+
+    def insert_mode(self, *, on: bool) -> None:
+        """Move the rest of the screen row to the right when text is written, or write over it."""
+        self.inserting = on
+
+    def reset_modes(self) -> None:
+        """Write letters as letters, and over the text, as at the beginning."""
+        self.inserting = False
+        self.charset = Charset()
 
     def carriage_return(self) -> None:
         """Go to the start of the screen row."""

@@ -32,8 +32,13 @@ class LineEditor(Struct, array_like=True):
         """Read the line as it looks now."""
         return "".join(self.cells).replace(_GAP, "")
 
-    def write(self, text: str) -> None:
-        """Write printable text and tabs over the text at the cursor, wrapping at *cols*."""
+    def write(self, text: str, *, insert: bool = False) -> None:
+        """Write printable text and tabs over the text at the cursor, wrapping at *cols*.
+
+        With *insert* the rest of the screen row moves right instead.
+        """
+        if insert and not (text := self._insert_before_text(text)):
+            return
         if "\t" not in text and (text.isascii() or set(map(width_of, text)) == {1}):
             self._store(list(text))
             return
@@ -106,8 +111,8 @@ class LineEditor(Struct, array_like=True):
         blanks = min(max(count, 1), row_end - self.at)
         self._blank_if_cut(self.at)
         self._blank_if_cut(row_end - blanks)
-        del self.cells[row_end - blanks : row_end]
-        self.cells[self.at : self.at] = [" "] * blanks
+        moved = self.cells[self.at : row_end - blanks]
+        self.cells[self.at : row_end] = [" "] * blanks + moved
 
     def cut(self, count: int) -> str:
         """Remove the first *count* cells, whole rows before the cursor, and return their text."""
@@ -125,6 +130,20 @@ class LineEditor(Struct, array_like=True):
         """Find the first cell after the screen row of the cursor."""
         last = self.at - self.full
         return last - last % self.cols + self.cols
+
+    def _insert_before_text(self, text: str) -> str:
+        """Insert characters while there is text after the cursor; return the others."""
+        for count, character in enumerate(text):
+            if self.at >= len(self.cells):
+                return text[count:]
+            width = 0 if character == "\t" else min(width_of(character), self.cols)
+            if width > 1 and self.at % self.cols == self.cols - 1:
+                self._store([_GAP])
+            if width:
+                self.full = False  # a character that follows a full row belongs to the next one
+                self.insert(width)
+            self._put(character)
+        return ""
 
     def _put(self, character: str) -> None:
         if character == "\t":

@@ -7,7 +7,7 @@ edited is processed piece by piece.
 On the primary screen a control that leaves the line (cursor addressing, clear screen, scrolling)
 ends it as a line feed would, unless it is empty. Going up and down between the screen rows of one
 wrapped line does not leave it: readline does so. Text on the alternate screen is left out, until
-the program leaves it or a shell is at its prompt.
+the program leaves it or a shell is at its prompt; what else is set there ends with it.
 """
 
 import re
@@ -21,13 +21,17 @@ from agent_pty.core.observation import Observation
 _VERSION = b"transcript-1\n"
 _WIDEST = 0xFFFF  # the kernel counts columns in 16 bits
 
-_EDIT = re.compile(rb"[\b\r\x1b]")
-_TOKEN = re.compile(rb"[^\b\n\r\x1b]+|\n|\r+|\x08+|\x1b(?:\[[0-?]*[@-~]|[^\[])")
+_EDIT = re.compile(rb"[\b\r\x0e\x0f\x1b]")
+_TOKEN = re.compile(
+    rb"[^\b\n\r\x0e\x0f\x1b]+|\n|\r+|\x08+|\x1b(?:\[[0-?]*[@-~]|[()][0-~]|[^\[()])|[\x0e\x0f]"
+)
 _LF, _CR, _BS, _ESC = b"\n\r\b\x1b"
+_SHIFT_OUT, _SHIFT_IN = b"\x0e\x0f"
 
+_RESET = b"\x1bc"
 # Of private modes only the alternate screen's reach this file.
 _LEAVE_ALTERNATE = re.compile(rb"\x1b(?:c|\[\?[0-9;]*l)")
-_DRAWING = re.compile(rb"\x1b(?:[^\[]|\[[0-9;]*[ABEFHIJLMSTZbdefru])")
+_DRAWING = re.compile(rb"\x1b(?:[^\[()]|\[[0-9;]*[ABEFHIJLMSTZbdefru])")
 
 _Saved = tuple[EscapeFilter, Line, Observation, int, int, bool]
 
@@ -92,7 +96,7 @@ class Transcript:
 
     def feed(self, data: bytes) -> bytes:
         """Return the text that *data* commits; bytes may be split anywhere."""
-        text = self._filter.feed(data)
+        text = self._filter.feed(data, sets=self._line.charset.designated)
         plain = self._without_edits(text)
         committed = self._edit(text) if plain is None else self._append(plain)
         self._committed += len(committed)
@@ -102,10 +106,12 @@ class Transcript:
     def at_prompt(self) -> None:
         """Note that a shell has marked its prompt, so no full-screen program has the screen.
 
-        One that was killed cannot leave the alternate screen, and the shell does not do it either.
+        A program that was killed cannot leave the alternate screen, nor restore insert mode and
+        character set, and the shell does not do it either.
         """
         self._drawn += self._alternate
         self._alternate = False
+        self._line.reset_modes()
 
     def state(self) -> bytes:
         """Return the complete state, for `restore`."""
@@ -130,8 +136,10 @@ class Transcript:
 
     def _without_edits(self, text: bytes) -> bytes | None:
         """Return *text* if it can be appended as it is, None if it must be read in pieces."""
-        if self._alternate or not self._line.untouched or b"\r" in text or b"\b" in text:
+        if self._alternate or not self._line.appends or b"\r" in text or b"\b" in text:
             return None
+        if self._line.charset.designated:
+            return None  # a shift may be in it
         if b"\x1b" in text:
             # At the end of the line there is nothing to erase; grep and gcc do it very often.
             text = text.replace(b"\x1b[K", b"")
@@ -153,7 +161,7 @@ class Transcript:
 
     def _advance(self, text: bytes, at: int, committed: list[bytes]) -> int:
         """Append the lines before the next edited one, edit that one; return the next offset."""
-        if self._line.untouched:
+        if self._line.appends:
             edit = _EDIT.search(text, at)
             end = len(text) if edit is None else text.rfind(b"\n", at, edit.start()) + 1
             if end > at:
@@ -178,6 +186,8 @@ class Transcript:
                 line.carriage_return()
             elif first == _BS:
                 line.back(len(token))
+            elif first in (_SHIFT_OUT, _SHIFT_IN):
+                line.charset.shift(out=first == _SHIFT_OUT)
             else:
                 line.write(token)
         return len(text)
@@ -189,7 +199,13 @@ class Transcript:
             self._alternate = final == b"h"
         elif sequence.startswith(b"\x1b[") and edits_line(final):
             self._line.control(final, _number(sequence))
+        elif sequence.startswith(b"\x1b[") and final in b"hl":
+            self._line.insert_mode(on=final == b"h")
+        elif sequence.startswith((b"\x1b(", b"\x1b)")):
+            self._line.charset.designate(sequence)
         else:
+            if sequence == _RESET:
+                self._line.reset_modes()
             self._draw(sequence, final, committed)
 
     def _draw(self, sequence: bytes, final: bytes, committed: list[bytes]) -> None:
@@ -229,6 +245,8 @@ class Transcript:
             return end
         self._drawn += 1
         self._alternate = False
+        if leave[0] == _RESET:
+            self._line.reset_modes()
         return leave.end()
 
 
