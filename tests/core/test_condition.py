@@ -28,6 +28,8 @@ class Seen:
     """What a fake session shows; it notes what was looked at."""
 
     text: str = ""
+    before: str = ""
+    after: str = ""
     screen: str = ""
     at_prompt: bool = False
 
@@ -40,6 +42,8 @@ class Expensive:
     def text(self) -> str:
         """Fail."""
         raise AssertionError("the text was computed")
+
+    before = after = text
 
     @property
     def screen(self) -> str:
@@ -58,7 +62,12 @@ PROMPT = Seen(at_prompt=True)
 
 def compiled(pattern: str) -> Search:
     """Search for a pattern that is plain text, and say that it was compiled."""
-    return lambda text: f"<{pattern}>" if pattern in text else None
+
+    def search(text: str, *, before: str = "", after: str = "") -> str | None:
+        del before, after
+        return f"<{pattern}>" if pattern in text else None
+
+    return search
 
 
 def unheard(cell_id: str) -> str | None:

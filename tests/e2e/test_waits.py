@@ -53,6 +53,19 @@ def neighbours(agent: Agent, prefix: str) -> tuple[str, str]:
     raise AssertionError("more hosts than cores")
 
 
+def test_trial_11_a_pattern_for_one_line_ends_a_wait(shared: Agent) -> None:
+    """
+    `--fail-on 'regex:^error'` is not missed because other lines precede the error.
+    """
+    shared.new("per-line")
+    run(shared, "per-line", "echo first; echo error: zed; echo last-$((1+1))")
+
+    done = shared.cli("wait", "per-line", "--until", "last-2", "--fail-on", "regex:^error.*d$")
+
+    assert done.returncode == FAILED
+    assert "match at line borders" in " ".join(shared.cli("wait", "--help").stdout.split())
+
+
 # -- the rows of the contract
 
 

@@ -3,7 +3,7 @@
 The grammar of the seed (literal text, `regex:P`, `prompt`, `idle:2s`, `exit`) and two of
 ours: `screen:P`, which looks only at the rendered screen, and `cell:ID`. Each condition
 becomes a machine with one shape: `feed(event)` answers what it found or None, `deadline` is
-when it wants a `Tick`.
+when it wants a `Tick`. Patterns are per line: `^` and `$` match at the borders of each line.
 """
 
 from __future__ import annotations
@@ -24,8 +24,18 @@ _LONGEST_PATTERN = 4096
 # What the seed escapes when it turns a literal into a pattern.
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 
-# Returns the text that matches the pattern, or None.
-Search = Callable[[str], str | None]
+
+class Search(Protocol):
+    """Search a text for a pattern or a literal."""
+
+    def __call__(self, text: str, *, before: str = "", after: str = "") -> str | None:
+        """Return what was found, or None.
+
+        *before* and *after* are the characters next to *text* on the same line, which are not
+        searched: where there is one, the border of *text* is no border of a line.
+        """
+
+
 # Returns how a cell ended, or that it waits for a person; None while it runs.
 CellOutcome = Callable[[str], str | None]
 
@@ -36,6 +46,14 @@ class View(Protocol):
     @property
     def text(self) -> str:
         """New transcript text since the last input, without the echo of what was typed."""
+
+    @property
+    def before(self) -> str:
+        """The character before the text on the same line; empty at the start of a line."""
+
+    @property
+    def after(self) -> str:
+        """The character after the text on the same line; empty where the line ends so far."""
 
     @property
     def screen(self) -> str:
@@ -115,8 +133,10 @@ class Text:
             return self._search(event.view.screen)
         if self._screen_only:
             return None
-        searched = isinstance(event, Start | Output | Ended)
-        return self._search(event.view.text) if searched else None
+        if not isinstance(event, Start | Output | Ended):
+            return None
+        view = event.view
+        return self._search(view.text, before=view.before, after=view.after)
 
 
 class Prompt:
@@ -189,8 +209,13 @@ class CellSettled:
 
 
 def literal(needle: str) -> Search:
-    """Search for plain text."""
-    return lambda text: needle if needle in text else None
+    """Search for plain text, which has no borders."""
+
+    def search(text: str, *, before: str = "", after: str = "") -> str | None:
+        del before, after
+        return needle if needle in text else None
+
+    return search
 
 
 def machine(

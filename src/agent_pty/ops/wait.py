@@ -32,7 +32,8 @@ Conditions = Annotated[
     str | list[str],
     Meta(
         description="text, regex:P, screen:P, prompt, idle:2s, cell:ID or exit; "
-        "the first that is true ends the wait"
+        "the first that is true ends the wait; P is an RE2 pattern whose ^ and $ match at line "
+        "borders"
     ),
 ]
 Timeout = Annotated[
@@ -226,7 +227,8 @@ OP = Op(
                     action="append",
                     required=True,
                     metavar="COND",
-                    help="text, regex:P, screen:P, prompt, idle:2s, cell:ID, exit; may be repeated",
+                    help="text, regex:P, screen:P, prompt, idle:2s, cell:ID, exit; "
+                    "^ and $ in P match at line borders; may be repeated",
                 ),
                 part(
                     "fail_on",
@@ -244,7 +246,7 @@ OP = Op(
             ),
             run=_wait,
             examples=(
-                'agent-pty wait work --until "finished in" --fail-on "regex:error\\[" --timeout 5m',
+                'agent-pty wait work --until "finished in" --fail-on "regex:^error" --timeout 5m',
                 "agent-pty wait a b --all --until prompt",
             ),
         ),

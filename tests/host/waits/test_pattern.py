@@ -24,6 +24,48 @@ def test_characters_are_not_bytes() -> None:
     assert compiled("(?i)ÄRGER")("ärger") == "ärger"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("^error.*", "error: two"),
+        ("zed$", "zed"),
+        ("^[a-z]+ zed$", "a zed"),
+        (r"^b\nerror", "b\nerror"),
+        (r"\Aerror", None),
+        (r"b\z", None),
+        ("(?-m)^error", None),
+    ],
+)
+def test_trial_11_patterns_are_per_line(pattern: str, found: str | None) -> None:
+    r"""
+    `^` and `$` match at the borders of every line; `\A` and `\z` at those of the text.
+    """
+    assert compiled(pattern)("a zed\nb\nerror: two\n") == found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "before", "after", "found"),
+    [
+        ("^error", "", "", "error"),
+        ("^error", "x", "", None),
+        ("here$", "", "x", None),
+        ("^second$", "x", "x", "second"),
+        (r"\berror", "x", "", None),
+        (r"\berror", "漢", "", "error"),
+        ("e.*", "x", "y", "error"),
+    ],
+)
+def test_trial_11_the_border_of_an_excerpt_is_no_border_of_a_line(
+    pattern: str, before: str, after: str, found: str | None
+) -> None:
+    """
+    Where a text was cut within a line, `^` and `$` do not match, and nothing outside is found.
+    """
+    search = compiled(pattern)
+
+    assert search("error\nsecond\nhere", before=before, after=after) == found
+
+
 def test_an_empty_match_is_a_match() -> None:
     """
     A pattern that matches nothing at all has found something: the empty text.

@@ -144,6 +144,87 @@ def test_text_that_comes_later_meets_a_wait(condition: str, found: str) -> None:
     run(story)
 
 
+@pytest.mark.parametrize(
+    "condition", ["regex:^error", "regex:zed$", "screen:^error", "screen:zed$"]
+)
+@pytest.mark.parametrize("failing", [False, True])
+def test_trial_11_a_pattern_matches_at_the_borders_of_a_line(
+    condition: str, *, failing: bool
+) -> None:
+    """
+    A line in the middle of the text has a start and an end, for `until` and for `fail_on`.
+    """
+
+    async def story() -> None:
+        with session() as one:
+            given = {"fail_on": [condition]} if failing else {}
+            waiting = await one.begin(*(["never"] if failing else [condition]), **given)
+
+            one.says("first\r\nerror: zed\r\nlast\r\n")
+            met = await waiting
+
+            assert (met.condition, met.failing) == (condition, failing)
+
+    run(story)
+
+
+@pytest.mark.parametrize("condition", ["regex:^y", "regex:y$"])
+@pytest.mark.parametrize("size", [WHOLE + OVERLAP, 2 * STEP])
+def test_trial_11_a_long_line_has_one_start_and_one_end(condition: str, size: int) -> None:
+    """
+    A line is searched in pieces if it is long; their borders are not the borders of a line.
+    """
+
+    async def story() -> None:
+        with session() as one:
+            one.says("x" + "y" * size + "x\r\n" + "off the screen\r\n" * 24)
+            waiting = await one.begin("end", fail_on=[condition])
+
+            one.says("the end\r\n")
+            met = await waiting
+
+            assert met.condition == "end"
+
+    run(story)
+
+
+def test_trial_11_a_long_line_that_grows_has_one_start() -> None:
+    """
+    While it grows only its end is searched, which is not its start.
+    """
+
+    async def story() -> None:
+        with session() as one:
+            waiting = await one.begin("end", fail_on=["regex:^y"])
+
+            for piece in ["x", *["y" * WHOLE] * 6, "\r\nthe end\r\n"]:
+                one.says(piece)
+            met = await waiting
+
+            assert met.condition == "end"
+
+    run(story)
+
+
+def test_trial_11_new_text_within_a_line_does_not_start_it() -> None:
+    """
+    A line that began before the input has its start there.
+    """
+
+    async def story() -> None:
+        with session() as one:
+            one.says("Name: ")
+            await one.types("x", echo=False)
+            waiting = await one.begin("regex:^error", "end")
+
+            one.says("error\r\nend")
+            met = await waiting
+
+            assert met.condition == "end"
+
+    run(story)
+
+
 def test_text_may_come_in_pieces() -> None:
     """
     A text is found when its last piece has come, also on a line that has not ended.

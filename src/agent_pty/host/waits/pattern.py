@@ -1,4 +1,7 @@
-"""Regular expressions from users: RE2, linear in time whatever they write."""
+"""Regular expressions from users: RE2, linear in time whatever they write.
+
+They are per line: `^` and `$` match at the borders of each line, unless `(?-m)` says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from agent_pty.core.condition import Search
 from agent_pty.errors import BadRequest
 
 _LONGEST = 4096
+_PER_LINE = "(?m)"
 # RE2 compiles to a program of bounded size; a pattern such as (a{1000}){1000} hits this.
 _MEMORY = 8 * 1024 * 1024
 
@@ -23,14 +27,16 @@ def compiled(pattern: str) -> Search:
     options.max_mem = _MEMORY
     options.log_errors = False
     try:
-        program = re2.compile(pattern, options)
+        program = re2.compile(_PER_LINE + pattern, options)
     except re2.error as error:
         reason = error.args[0] if error.args else "not accepted"
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
         raise BadRequest(f"compile wait regex {pattern!r}: {shown}", pattern=pattern) from error
 
-    def search(text: str) -> str | None:
-        found = program.search(text)
+    def search(text: str, *, before: str = "", after: str = "") -> str | None:
+        # RE2 looks at the characters around the part that it searches, but finds nothing in them.
+        end = len(before) + len(text)
+        found = program.search(before + text + after, len(before), end)
         return None if found is None else str(found.group(0))
 
     return search

@@ -15,6 +15,9 @@ WHOLE = 64 * 1024
 OVERLAP = 16 * 1024
 STEP = 256 * 1024
 
+_LONGEST_CHARACTER = 4
+_UNKNOWN = "\ufffd"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPoint:
@@ -58,6 +61,30 @@ class TextView:
             whole = self._start <= self._point.place
             self._text = without_echo(text, self._point.typed) if whole else text
         return self._text
+
+    @property
+    def before(self) -> str:
+        """The character before this stretch on the same line; empty at the start of a line."""
+        log, start = self._output.log, self._start
+        if start < log.first:
+            return _UNKNOWN  # what preceded the oldest text is gone
+        near = max(log.first, start - _LONGEST_CHARACTER)
+        return self._decoded(near, start)[-1:].strip("\n")
+
+    @property
+    def after(self) -> str:
+        """The character after this stretch on the same line; empty where the line ends so far."""
+        if self._end is None:
+            return ""
+        return self._decoded(self._end, self._end + _LONGEST_CHARACTER)[:1].strip("\n")
+
+    def _decoded(self, start: int, end: int) -> str:
+        """Return the text between two places, the unfinished line included."""
+        log = self._output.log
+        data = log.read(start, end - start).text
+        pending = self._output.transcript.pending
+        data += pending[max(0, start - log.committed) : max(0, end - log.committed)]
+        return data.decode(errors="replace")
 
     def _raw(self) -> str:
         log = self._output.log
