@@ -574,6 +574,52 @@ def test_read_of_much_text_is_whole(shared: Agent) -> None:
     assert shared.cli("read", "long").stdout == "".join(f"{n}\n" for n in range(1, 200_001))
 
 
+@pytest.fixture(scope="module")
+def numbers(shared: Agent) -> str:
+    """Return everything that the session `numbers` wrote, more than a megabyte."""
+    shared.new("numbers", "/usr/bin/seq", "-f", "%08.0f", "150000")
+    wait(shared, "numbers", "exit")
+    return "".join(f"{n:08}\n" for n in range(1, 150_001))
+
+
+@pytest.mark.parametrize("most", [7, 300_000, 1_000_000, 10_000_000])
+def test_must_hold_3_read_returns_as_many_bytes_as_asked_for(
+    shared: Agent, numbers: str, most: int
+) -> None:
+    """
+    `--max-bytes` is neither more nor less, if there is so much; as text and as one JSON object.
+    """
+    plain = shared.cli("read", "numbers", "--max-bytes", str(most)).stdout
+    page = json.loads(shared.cli("read", "numbers", "--max-bytes", str(most), "--json").stdout)
+
+    assert plain == numbers[:most]
+    assert page["text"] == numbers[:most]
+    assert list(page) == ["text", "cursor", "gap", "more", "state", "exit_code", "signal"]
+    assert (page["more"], page["gap"], page["exit_code"]) == (most < len(numbers), None, 0)
+    rest = shared.ask("read", id="numbers", since=page["cursor"], max_bytes=9)["text"]
+    assert rest == numbers[most : most + 9]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_must_hold_3_a_tail_and_a_search_return_as_many_bytes(
+    shared: Agent, numbers: str, form: list[str]
+) -> None:
+    """
+    With `--tail` the bytes are those of the last lines, with `--grep` those of lines that match.
+    """
+
+    def said(*words: str) -> str:
+        printed = shared.cli("read", "numbers", *words, *form).stdout
+        return str(json.loads(printed)["text"]) if form else printed
+
+    found = "".join(line for line in numbers.splitlines(keepends=True) if line[7] in "13579")
+
+    assert said("--tail", "100000", "--max-bytes", "2000000") == numbers[-900_000:]
+    assert said("--tail", "3", "--max-bytes", "2000000") == numbers[-27:]
+    assert said("--grep", "[13579]$", "--max-bytes", "600000") == found[:600_000]
+    assert said("--grep", "[13579]$", "--max-bytes", "20") == found[:20]
+
+
 # -- keys
 
 

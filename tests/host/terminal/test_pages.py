@@ -1,3 +1,4 @@
+import io
 import os
 import tempfile
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.waits.pattern import compiled
+from agent_pty.ops.op import LARGEST_PAGE
 
 ALL = 1 << 20
 
@@ -176,6 +178,60 @@ def test_a_tail_that_does_not_fit_says_so() -> None:
         assert cut.gap is not None
         assert cut.gap.end == 110 - 50
         assert cut.text == ("0123456789\n" * 10)[-50:]
+
+
+def test_must_hold_3_a_page_has_as_many_bytes_as_fit() -> None:
+    """
+    A page is cut only within a character; one character is the least it has.
+    """
+    with program() as writer:
+        writer.says("ab€cd")
+
+        found = [pages.page(writer.stream, since=None, limit=limit).text for limit in range(1, 8)]
+
+        assert found == ["a", "ab", "ab", "ab", "ab€", "ab€c", "ab€cd"]
+        assert pages.page(writer.stream, since=2, limit=1).text == "€"
+
+
+def test_must_hold_3_a_long_tail_comes_in_pages() -> None:
+    """
+    The last lines begin where they begin, however far back; the cursor leads to the rest.
+    """
+    with program(keep=1 << 30) as writer:
+        lines = [f"{number:>9}" for number in range(60_000)]
+        writer.says("\r\n".join(lines))
+        wanted = "\n".join(lines[-50_000:])
+
+        first = pages.tail(writer.stream, lines=50_000, limit=1 << 30)
+        rest = pages.page(writer.stream, since=first.cursor, limit=1 << 30)
+        cut = pages.tail(writer.stream, lines=50_000, limit=300_000)
+
+        assert (len(first.text), first.gap, first.more) == (LARGEST_PAGE, None, True)
+        assert first.text + rest.text == wanted
+        assert cut.gap is not None
+        assert cut.text == wanted[-300_000:][:LARGEST_PAGE]
+
+
+@given(texts=TEXTS, lines=st.integers(0, 12), limit=st.integers(1, 200))
+@settings(max_examples=60, deadline=None)
+def test_must_hold_3_the_tail_is_the_end_of_the_text(
+    texts: list[str], lines: int, limit: int
+) -> None:
+    """
+    The last lines of the text, or as much of them as fits, beginning with a whole character.
+    """
+    with program() as writer:
+        for text in texts:
+            writer.says(text.replace("\n", "\r\n"))
+        whole = "".join(texts)
+        last = "".join(list(io.StringIO(whole, newline="\n"))[-lines:]) if lines else ""
+
+        found = pages.tail(writer.stream, lines=lines, limit=limit)
+
+        assert last.endswith(found.text)
+        assert found.cursor == writer.stream.cursor
+        assert found.text == last or found.gap is not None
+        assert len(last.encode()) > limit - 3 or found.text == last
 
 
 def test_only_matching_lines_are_kept() -> None:
