@@ -188,11 +188,16 @@ def _designation(between: str, designated: str) -> bool:
     return between == "#" and designated in "34568"
 
 
+def is_safe_link(uri: str) -> bool:
+    """Say whether a person may be led to *uri*: to the web or to a mail, and nowhere else."""
+    return uri.isprintable() and uri.lower().startswith(_LINK_SCHEMES)
+
+
 def _safe_link(rest: str) -> bool:
     _, _, uri = rest.partition(";")
     if len(rest) > _LONGEST_LINK or _printable(rest) != rest:
         return False
-    return not uri or uri.lower().startswith(_LINK_SCHEMES)
+    return not uri or is_safe_link(uri)
 
 
 def _printable(text: str) -> str:

@@ -45,6 +45,11 @@ def rgb(color: Color, default: Rgb) -> Rgb:
     return PALETTE[color] if isinstance(color, int) else color
 
 
+def hex_code(color: Rgb) -> str:
+    """Return a colour as SVG and CSS write it."""
+    return "#{:02x}{:02x}{:02x}".format(*color)
+
+
 def mix(first: Rgb, second: Rgb, share: float) -> Rgb:
     """Return *first* with that *share* of *second* in it, from 0 to 1."""
     red, green, blue = (round(a + (b - a) * share) for a, b in zip(first, second, strict=True))

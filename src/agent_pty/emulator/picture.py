@@ -21,6 +21,7 @@ CELL_WIDTH: Final = 9
 CELL_HEIGHT: Final = 18
 FONT_SIZE: Final = 15
 BASELINE: Final = 14
+FAMILIES: Final = 'ui-monospace, "DejaVu Sans Mono", "Noto Sans Mono CJK", monospace'
 
 _FAINT: Final = 0.5
 

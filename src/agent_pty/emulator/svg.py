@@ -9,11 +9,12 @@ from typing import Final, NamedTuple
 from agent_pty.emulator.box import Rect, Shape, shape
 from agent_pty.emulator.cluster import Cluster
 from agent_pty.emulator.emulator import Emulator
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix
+from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, hex_code, mix
 from agent_pty.emulator.picture import (
     BASELINE,
     CELL_HEIGHT,
     CELL_WIDTH,
+    FAMILIES,
     FONT_SIZE,
     Screen,
     Span,
@@ -23,7 +24,6 @@ from agent_pty.emulator.picture import (
     spans,
 )
 
-_FAMILIES: Final = 'ui-monospace, "DejaVu Sans Mono", "Noto Sans Mono CJK", monospace'
 # Without this a zoomed picture shows the seams between cells.
 _CRISP: Final = 'shape-rendering="crispEdges"'
 # Up to here every letter is narrow and written from left to right.
@@ -47,7 +47,7 @@ def svg_of(screen: Screen) -> str:
     painted = list(spans(screen))
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="{escape(_FAMILIES)}" '
+        f'viewBox="0 0 {width} {height}" font-family="{escape(FAMILIES)}" '
         f'font-size="{FONT_SIZE}">'
     )
     elements = [
@@ -57,10 +57,6 @@ def svg_of(screen: Screen) -> str:
         *(_rect(rect, FOREGROUND) for rect in cursor_rects(screen.cursor)),
     ]
     return "\n".join([head, *elements, "</svg>\n"])
-
-
-def _hex(color: Rgb) -> str:
-    return "#{:02x}{:02x}{:02x}".format(*color)
 
 
 def _backgrounds(painted: Iterable[Span]) -> Iterator[str]:
@@ -121,13 +117,13 @@ def _text(word: _Word, span: Span) -> str:
     return (
         f'<text x="{word.col * CELL_WIDTH}" y="{span.row * CELL_HEIGHT + BASELINE}" '
         f'textLength="{word.width * CELL_WIDTH}" lengthAdjust="{adjust}" '
-        f'fill="{_hex(look.fg)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
+        f'fill="{hex_code(look.fg)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
     )
 
 
 def _drawn(drawn: Shape, col: int, span: Span) -> Iterator[str]:
     left, top = col * CELL_WIDTH, span.row * CELL_HEIGHT
-    color = _hex(mix(span.look.bg, span.look.fg, drawn.share))
+    color = hex_code(mix(span.look.bg, span.look.fg, drawn.share))
     if drawn.rects:
         boxes = "".join(
             f"M{left + r.left} {top + r.top}H{left + r.right}V{top + r.bottom}H{left + r.left}Z"
@@ -145,4 +141,4 @@ def _drawn(drawn: Shape, col: int, span: Span) -> Iterator[str]:
 def _rect(rect: Rect, color: Rgb) -> str:
     left, top, right, bottom = rect
     place = f'x="{left}" y="{top}" width="{right - left}" height="{bottom - top}"'
-    return f'<rect {place} fill="{_hex(color)}" {_CRISP}/>'
+    return f'<rect {place} fill="{hex_code(color)}" {_CRISP}/>'

@@ -22,6 +22,7 @@ class Watched:
 
     def __init__(self, *, rows: int = 5, cols: int = 40) -> None:
         self.emulator = Emulator(rows=rows, cols=cols)
+        self.name = "watched"
         self.version = 0
         self.state = State.RUNNING
         self.output = self  # one object is as much of a terminal as a reader needs
@@ -174,3 +175,18 @@ def test_the_screen_is_rendered_in_every_form() -> None:
     assert html.escape("a<b") in rendered("html")
     assert rendered("svg").startswith("<svg")
     assert base64.b64decode(rendered("png")).startswith(b"\x89PNG")
+
+
+def test_trial_17_html_is_a_whole_document_without_harm() -> None:
+    """
+    What is saved to a file and opened looks like the screen, and its links lead to the web only.
+    """
+    watched = Watched()
+    watched.draws("\x1b[31mred\x1b[m \x1b]8;;javascript:alert(1)\x1b\\here\x1b]8;;\x1b\\")
+
+    page = asyncio.run(watched.reader.render("html", scrollback=0))
+
+    assert page.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in page
+    assert "color: #cc6666" in page
+    assert "javascript:" not in page

@@ -16,6 +16,7 @@ from agent_pty.core import semantic
 from agent_pty.core.deception import suspicions
 from agent_pty.core.find import Place, find
 from agent_pty.emulator import Cursor, Emulator, Run
+from agent_pty.emulator.html_document import html_document
 from agent_pty.host.terminal.notices import Notices
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.context import Form
@@ -132,7 +133,9 @@ class ScreenReader:
         if form in ("svg", "png"):
             return await _picture(self._emulator, form)
         painted = self._emulator.format(_KINDS[form], scrollback=bool(scrollback))
-        if form == "html" or not scrollback:
+        if form == "html":
+            return html_document(painted, title=self._terminal.name)
+        if not scrollback:
             return painted
         return "\n".join(painted.split("\n")[-self._emulator.rows - scrollback :])
 
