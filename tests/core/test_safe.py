@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 import tracemalloc
+import unicodedata
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from agent_pty.core.safe import QUIET, Allowed, SafeOutput
+from agent_pty.core.safe import QUIET, Allowed, SafeOutput, one_line, safe_json
 from agent_pty.emulator import Bell, CwdChanged, Emulator, Progress, Style
 from support.harmful import HARMFUL, harms
 
@@ -274,3 +276,27 @@ def test_quiet_leaves_the_alternate_screen_only_if_there_is_one() -> None:
     away.feed(QUIET + b"!")
 
     assert here.text() == away.text() == "one\ntwo!"
+
+
+def test_trial_17_controls_are_shown_as_text() -> None:
+    """
+    Each control but the tab is replaced by its escape; everything else stays.
+    """
+    family = "\u00a0é漢👨\u200d👩"
+
+    assert (
+        one_line(f"a\x1b[2J\x9b1m\x7f\r\n\tb{family}") == rf"a\x1b[2J\x9b1m\x7f\r\n" f"\tb{family}"
+    )
+
+
+@given(text=st.text())
+@example(text="é\x9b1m\x7f")
+@example(text="\x7f")
+def test_trial_17_json_keeps_its_value_and_loses_its_controls(text: str) -> None:
+    """
+    What is read from it is the same text.
+    """
+    written = safe_json(json.dumps(text, ensure_ascii=False))
+
+    assert json.loads(written) == text
+    assert all(unicodedata.category(one) != "Cc" for one in written)

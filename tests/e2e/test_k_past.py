@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 
 import pytest
 
 from support.agent import Agent
-from support.followers import await_end, watching
+from support.followers import await_end, monitor, watching
 from support.k import K
 
 
@@ -86,6 +87,57 @@ def test_history_tells_text_and_cells(k: K) -> None:
     notes = [line for line in lines if "well done" in line]
     assert len(notes) == 1
     assert re.fullmatch(r"\x1b\[33m📢 well done\x1b\[0m \x1b\[2m\([^()]+@k:\d+\)\x1b\[0m", notes[0])
+
+
+HARM = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\x7f\nd\te"
+SHOWN = r"a\x1b[2J\x1b]0;owned\x07b\x9b31mc\x7f\nd" + "\te"
+OWN_COLOURS = re.compile(r"\x1b\[(?:0|2|33|2;3[26])m")
+
+
+def test_trial_17_a_note_does_not_reach_the_readers_terminal_raw(k: K) -> None:
+    """
+    Escape sequences in a note are shown as text by `notify`, `history` and `watch`.
+    """
+    name = k.new("harmed")
+    with watching(k, name) as watcher:
+        told = said(k, "notify", name, HARM)
+        seen = watcher.until(lambda line: "📢" in line)[-1]
+    past = k.run("history", name).stdout
+
+    assert told == (f"OK notified: {SHOWN}\n", 0)
+    for text in (seen, past):
+        plain = OWN_COLOURS.sub("", text)
+        assert f"📢 {SHOWN} (" in plain
+        assert plain.replace("\n", "").replace("\t", "").isprintable()
+
+
+def test_trial_17_a_note_in_json_is_exact_and_harmless(k: K) -> None:
+    """
+    The value is what was sent; no control character stands in the line that carries it.
+    """
+    name = k.new("exact")
+    with monitor(k, name) as events:
+        told = k.run("notify", "-j", name, HARM).stdout
+        heard = events.line()
+    past = k.run("history", "-j", name).stdout
+
+    assert json.loads(told)["message"] == HARM
+    assert json.loads(heard)["message"] == HARM
+    assert HARM in [entry["text"] for entry in json.loads(past)]
+    for line in (told, heard, past):
+        assert line.removesuffix("\n").isprintable()
+
+
+def test_trial_17_the_command_of_a_session_is_shown_as_text(k: K) -> None:
+    """
+    `k ls` obeys nothing that stands in an argument.
+    """
+    k.agent.new("argued", "sh", "-c", "cat # \x1b[2J")
+
+    listed = k.run("ls").stdout
+
+    assert r"cat # \x1b[2J" in listed
+    assert "\x1b" not in listed
 
 
 @pytest.mark.parametrize(("words", "count"), [([], 25), (["-n", "2"], 10), (["-n", "0"], 0)])

@@ -87,6 +87,28 @@ _UNFINISHED = re.compile(
 _STRING_END = re.compile(r"\x07|\x1b\\|\x9c|(?=\x1b[^\\]|[\x18\x1a])")
 
 
+# Controls as text: what Python writes for them in a string.
+_SHOWN = {
+    code: chr(code).encode("unicode_escape").decode()
+    for code in (*range(0x20), *range(0x7F, 0xA0))
+    if chr(code) != "\t"
+}
+# JSON escapes the others itself. Of these a terminal may obey U+0080 to U+009F.
+_RAW_IN_JSON = re.compile(r"[\x7f-\x9f]")
+
+
+def one_line(text: str) -> str:
+    """Return *text* as one line for a terminal, which is shown its controls and obeys none."""
+    return text.translate(_SHOWN)
+
+
+def safe_json(text: str) -> str:
+    """Return JSON with the same value, without a character that a terminal may obey."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return _RAW_IN_JSON.sub(lambda one: f"\\u{ord(one[0]):04x}", text)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowed:
     """What a person asked to let through in addition."""

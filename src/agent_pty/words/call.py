@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_pty.core import name as names
+from agent_pty.core.safe import safe_json
 from agent_pty.errors import BadRequest
 from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.output import Output
@@ -66,8 +67,8 @@ def checked(name: str) -> str:
 
 
 def jsoned(value: Any) -> str:
-    """Return JSON as the contract has it: a blank after each separator, text as it is."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return JSON as the contract has it: a blank after each separator, letters as they are."""
+    return safe_json(json.dumps(value, ensure_ascii=False))
 
 
 Verb = Callable[[Call, list[str]], Awaitable[int]]

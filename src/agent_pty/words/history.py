@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from agent_pty.core.safe import one_line
 from agent_pty.words.call import Call, jsoned
 from agent_pty.words.cell import resolved
 from agent_pty.words.option import parsed
@@ -23,7 +24,7 @@ def dim(text: str) -> str:
 
 def line_of(entry: Mapping[str, Any]) -> str | None:
     """Return the line of one entry; None for what people need not see."""
-    kind, text = entry["kind"], entry["text"]
+    kind, text = entry["kind"], one_line(entry["text"])
     if kind == "text":
         return text.rstrip() if text.strip() and text.strip() != "..." else None
     if kind == "fired":
@@ -31,7 +32,7 @@ def line_of(entry: Mapping[str, Any]) -> str | None:
     if kind == "done":
         return f"{_DIM_GREEN}── ✓ ──{_RESET}"
     if kind == "notify":
-        return f"{_YELLOW}📢 {text}{_RESET} {dim('(' + entry['who'] + ')')}"
+        return f"{_YELLOW}📢 {text}{_RESET} {dim('(' + one_line(entry['who']) + ')')}"
     return dim(f"── {kind} ──")
 
 

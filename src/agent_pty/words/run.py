@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from agent_pty.core.safe import safe_json
 from agent_pty.errors import AgentPtyError, Usage
 from agent_pty.words.agent_pty import parsed
 from agent_pty.words.arguments import fields_of
@@ -55,7 +56,7 @@ class CommandCall:
             raise Usage("--since is a number of one session's events: name the session")
         followed = Followed(self.call, after)
         async for event in followed.events(name, kinds=fields.get("events")):
-            await self.print(msgspec.json.encode(event).decode() + "\n")
+            await self.print(safe_json(msgspec.json.encode(event).decode()) + "\n")
             await followed.settle()
         return 0
 
@@ -97,7 +98,7 @@ class CommandCall:
 
 def pretty(value: Any) -> str:
     """Return JSON for people and programs, one value, with a line end."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    return safe_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 async def run(call: Call, caller: Caller, argv: Sequence[str]) -> int:

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import AsyncIterator
 from typing import Any
 
+from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import resolved
@@ -149,7 +150,7 @@ async def kill(call: Call, words: list[str]) -> int:
         await call.output.line(shown)
         return 0
     for one in killed["survivors"]:
-        await call.output.err(f"k: process {one['pid']} survived: {one['command']}")
+        await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")
     done = {"session": name, "status": "killed"}
     await call.output.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
     return 0
@@ -166,7 +167,7 @@ async def ls(call: Call, words: list[str]) -> int:
     else:
         width = max(len(one["id"]) for one in sessions)
         for one in sessions:
-            program = shlex.join(one["argv"])
+            program = one_line(shlex.join(one["argv"]))
             await call.output.line(f"{one['id']:<{width}}  {_state(one):<9} {program}".rstrip())
     return 0
 
@@ -203,7 +204,8 @@ async def notify(call: Call, words: list[str]) -> int:
     await living(call, name)
     await call.ops.ask("notify", id=name, message=message, who=call.who)
     done = {"session": name, "status": "notified", "message": message}
-    await call.output.line(jsoned(done) if "-j" in given.flags else f"OK notified: {message}")
+    plain = f"OK notified: {one_line(message)}"
+    await call.output.line(jsoned(done) if "-j" in given.flags else plain)
     return 0
 
 
