@@ -153,6 +153,22 @@ def assigned_from_outside(root: Path) -> list[str]:
     return found
 
 
+# Parts that run in the background, where standard error is the log.
+LOGGING = ("daemon/", "host/", "keeper/", "ops/", "store/", "transports/")
+PRINTERS = frozenset({"sys.stderr", "traceback.print_exc", "traceback.print_exception"})
+
+
+def unsafe_logs(root: Path) -> list[str]:
+    """Find what writes to the log by itself: on a full disk that raises; `log.py` never does."""
+    return [
+        f"{name}:{node.lineno}: use agent_pty.log, not {ast.unparse(node)}"
+        for name, node in each_node(root / "src")
+        if isinstance(node, ast.Attribute)
+        and any(f"/{part}" in name for part in LOGGING)
+        and ast.unparse(node) in PRINTERS
+    ]
+
+
 Check = Callable[[Path], list[str]]
 CHECKS: tuple[Check, ...] = (
     long_files,
@@ -160,6 +176,7 @@ CHECKS: tuple[Check, ...] = (
     sleeps,
     swallowed_errors,
     assigned_from_outside,
+    unsafe_logs,
 )
 
 
@@ -204,6 +221,8 @@ BREACHES: dict[str, tuple[Check, str, str]] = {
     "continue": (swallowed_errors, "src/p/a.py", catching(" (OSError, Exception)", "continue")),
     "suppress": (swallowed_errors, "src/p/a.py", "with contextlib.suppress(Exception): f()"),
     "assignment": (assigned_from_outside, "src/p/a.py", "def f(session): session.road = 1"),
+    "print to the log": (unsafe_logs, "src/p/host/a.py", "sys.stderr.write('x')"),
+    "traceback": (unsafe_logs, "src/p/daemon/a.py", "traceback.print_exc(file=sys.stderr)"),
     "deep assignment": (assigned_from_outside, "src/p/a.py", "class A:\n def f(s): s.a.b.emit = 1"),
 }
 
@@ -226,6 +245,8 @@ SOUND: dict[str, tuple[Check, str, str]] = {
     "narrow pass": (swallowed_errors, "src/p/a.py", catching(" OSError", "pass")),
     "wide but told": (swallowed_errors, "src/p/a.py", catching(" Exception", "log(x)")),
     "narrow suppress": (swallowed_errors, "src/p/a.py", "with suppress(OSError): f()"),
+    "message to the caller": (unsafe_logs, "src/p/cli/a.py", "sys.stderr.write('x')"),
+    "log": (unsafe_logs, "src/p/host/a.py", "log.line('x')"),
     "own": (assigned_from_outside, "src/p/a.py", "class A:\n def f(self): self.x = 1"),
     "own class": (assigned_from_outside, "src/p/a.py", "class A:\n x: int\ndef f(a): a.x = 1"),
 }

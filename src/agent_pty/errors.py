@@ -18,6 +18,7 @@ AgentPtyError
 ├── NotReady               the program is not at a prompt
 ├── InterruptFailed        the program does not stop
 ├── Busy                   a limit of this machine or of ours is reached
+├── DiskFull               there is no room for what must be written first
 ├── HostLost               the host went away; what it was doing is unknown
 │   └── HostUnresponsive   the host is there but does not answer
 ├── DaemonError            the daemon cannot be reached, started or stopped
@@ -162,6 +163,12 @@ class Busy(AgentPtyError):
     """A limit is reached (ptys, descriptors, memory, clients); try again later."""
 
     code = "busy"
+
+
+class DiskFull(AgentPtyError):
+    """The disk that holds the home is full; try again when there is room."""
+
+    code = "disk_full"
 
 
 class HostLost(AgentPtyError):

@@ -431,7 +431,7 @@ async def test_a_request_that_meets_the_death_of_the_keeper_may_be_asked_again(
 
 @in_frozen_time
 async def test_a_new_keeper_is_reported_once_it_is_connected(
-    layout: Layout, capsys: pytest.CaptureFixture[str]
+    layout: Layout, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """
     The owner hears of a replacement when the client knows the new keeper.
@@ -444,7 +444,7 @@ async def test_a_new_keeper_is_reported_once_it_is_connected(
         await scene.keeper.greet(pid=99)
 
         assert await scene.renewals.get() == 99
-        assert "keeper 98 is gone, starting another" in capsys.readouterr().err
+        assert "keeper 98 is gone, starting another" in capfd.readouterr().err
 
 
 @in_frozen_time

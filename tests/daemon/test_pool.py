@@ -472,7 +472,7 @@ async def test_dismissing_an_unresponsive_host_kills_it(
 
 @in_frozen_time
 async def test_a_death_is_reported_with_the_name_of_the_host(
-    layout: Layout, capsys: pytest.CaptureFixture[str]
+    layout: Layout, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """
     The pool forgets a host whose connection ends, writes it to the log and reports it once.
@@ -486,7 +486,7 @@ async def test_a_death_is_reported_with_the_name_of_the_host(
         assert scene.pool.get("h1") is None
         assert scene.pool.links == []
         assert scene.died.empty()
-        assert f"host h1 ({link.pid}) is gone" in capsys.readouterr().err
+        assert f"host h1 ({link.pid}) is gone" in capfd.readouterr().err
 
 
 @pytest.fixture

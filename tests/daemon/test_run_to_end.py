@@ -58,7 +58,7 @@ def test_who_leaves_does_not_stop_the_work() -> None:
     assert steps == ["first", "second"]
 
 
-def test_a_failure_that_nobody_awaits_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_that_nobody_awaits_is_told(capfd: pytest.CaptureFixture[str]) -> None:
     """
     The log hears of it.
     """
@@ -80,4 +80,4 @@ def test_a_failure_that_nobody_awaits_is_told(capsys: pytest.CaptureFixture[str]
 
     asyncio.run(leave())
 
-    assert "ValueError: too late" in capsys.readouterr().err
+    assert "ValueError: too late" in capfd.readouterr().err

@@ -1,4 +1,6 @@
+import errno
 import json
+import os
 from typing import Annotated, Any
 
 import msgspec
@@ -103,6 +105,23 @@ def test_a_mistake_of_ours_tells_nothing() -> None:
 
     assert answer["code"] == "internal"
     assert "hunter2" not in json.dumps(answer)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(errno.ENOSPC, "disk_full"), (errno.EDQUOT, "disk_full"), (errno.EMFILE, "busy")],
+)
+def test_trial_03_what_has_run_out_is_named(
+    number: int, code: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """
+    A full disk is no mistake of ours: the caller is told, and the log is not filled with it.
+    """
+    answer = json.loads(failure(OSError(number, os.strerror(number))))
+
+    assert answer["code"] == code
+    assert os.strerror(number) in answer["error"]
+    assert capfd.readouterr().err == ""
 
 
 def test_a_replayed_answer_says_so_last() -> None:

@@ -36,6 +36,26 @@ async def main(path):
     await ledger.once("third", b"request", act)
 asyncio.run(main(sys.argv[1]))
 """
+# The disk is full when the request has acted, and while the next process reads the file.
+NO_ROOM_FOR_THE_ANSWER = """
+import asyncio, os, resource, signal, sys
+from agent_pty.errors import HostLost
+from agent_pty.store.ledger import Ledger
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+path = sys.argv[1]
+async def act():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+    return b'{"ok":true}'
+async def main():
+    ledger = Ledger(path)
+    print(await ledger.once("k", b"request", act), flush=True)
+    print(await ledger.once("k", b"request", act), flush=True)
+    try:
+        await Ledger(path).once("k", b"request", act)
+    except HostLost as error:
+        print(error.details["delivery"], flush=True)
+asyncio.run(main())
+"""
 ANSWER = b'{"ok":true,"data":{"type":"sent"},"error":null}'
 
 
@@ -237,6 +257,25 @@ def test_a_full_disk_stops_the_request_and_spoils_no_line(path: str) -> None:
     assert run.stdout == "acted\nFile too large\nacted\n"
     Ledger(path)
     assert [entry["key"] for entry in entries(path)] == ["first", "third"]
+
+
+def test_trial_03_an_answer_is_given_although_it_cannot_be_saved(path: str) -> None:
+    """
+    What was done is told to the caller and to a repetition; after a crash its fate is unknown.
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", NO_ROOM_FOR_THE_ANSWER, path],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert run.stdout.splitlines() == [
+        """b'{"ok":true}'""",
+        """b'{"ok":true,"replayed":true}'""",
+        "unknown",
+    ]
+    assert "the answer for key 'k' is not saved" in run.stderr
 
 
 def test_a_crash_while_acting_leaves_the_fate_unknown(path: str) -> None:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import sys
-import traceback
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -18,7 +16,7 @@ from agent_pty import script
 from agent_pty.core.frame import Garbage
 from agent_pty.errors import AgentPtyError
 from agent_pty.ops import find
-from agent_pty.ops.op import PASSING
+from agent_pty.ops.op import PASSING, unexpected
 from agent_pty.ops.words import FULL_CLIENT, Words
 from agent_pty.transports.caller import Caller as Client
 from agent_pty.words import k, km, run
@@ -159,10 +157,10 @@ class CommandLine:
         except AgentPtyError as error:
             await output.err(f"{program}: {error}")
             status = error.exit_status
-        except Exception:  # noqa: BLE001  reported, and the log has the traceback
-            traceback.print_exc(file=sys.stderr)
-            await output.err(f"{program}: internal error; the daemon's log has the traceback")
-            status = 1
+        except Exception as error:  # noqa: BLE001  reported, and the log has the traceback
+            known = unexpected(error)
+            await output.err(f"{program}: {known}")
+            status = known.exit_status
         finally:
             pulse.stop()
         await output.end(status)

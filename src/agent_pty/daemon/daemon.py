@@ -7,15 +7,13 @@ import contextlib
 import json
 import os
 import socket
-import sys
 import time
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import __version__, build, ops
+from agent_pty import __version__, build, log, ops
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.bus import Bus
 from agent_pty.daemon.command_line import CommandLine, Ops
@@ -141,10 +139,7 @@ class Daemon:
             if op.stream:
                 return await self._open(op, head, payload, caller)
             return await self._answer(op, decode(op, payload), payload)
-        except AgentPtyError as error:
-            return failure(error)
         except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
-            traceback.print_exc(file=sys.stderr)
             return failure(error)
 
     async def _forward(
@@ -182,7 +177,10 @@ class Daemon:
         answering = self._answer_once(op, request, payload)
         # Half a `new` is a program that nobody can find.
         to_its_end = op.mutates and not op.waits
-        return await (self._changes.do(answering) if to_its_end else answering)
+        try:
+            return await (self._changes.do(answering) if to_its_end else answering)
+        except OSError as error:  # a key that cannot be saved: nothing was done
+            return failure(error)
 
     async def _answer_once(self, op: Op, request: Request, payload: bytes) -> bytes:
         key = request.key if isinstance(request, Keyed) else None
@@ -344,7 +342,7 @@ class Daemon:
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
         # What had no host, or one that hung.
         for survivor in await self._ender.end_all_trees():
-            sys.stderr.write(f"daemon: could not end process {survivor}\n")
+            log.line(f"daemon: could not end process {survivor}")
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):
             await self._keeper.stop()
@@ -355,7 +353,7 @@ class Daemon:
                 await link.control(message.KillAll())
                 await link.control(message.Leave())
         except (AgentPtyError, TimeoutError) as error:
-            sys.stderr.write(f"daemon: host {link.name} does not leave: {error}\n")
+            log.line(f"daemon: host {link.name} does not leave: {error}")
             self._pool.destroy(link)
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 from collections.abc import Callable
 
 import msgspec
 
+from agent_pty import log
 from agent_pty.ops.model import SessionInfo
 from agent_pty.store import atomic
 
@@ -35,7 +35,7 @@ class Index:
         except FileNotFoundError:
             return
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            sys.stderr.write(f"daemon: {self._path} is damaged ({error}); kept as .damaged\n")
+            log.line(f"daemon: {self._path} is damaged ({error}); kept as .damaged")
             with contextlib.suppress(OSError):
                 os.replace(self._path, f"{self._path}.damaged")
 
@@ -58,4 +58,4 @@ class Index:
             data = msgspec.json.format(msgspec.json.encode(infos), indent=2)
             atomic.replace(self._path, data + b"\n", durable=False)
         except OSError as error:
-            sys.stderr.write(f"daemon: cannot write {self._path}: {error}\n")
+            log.line(f"daemon: cannot write {self._path}: {error}")

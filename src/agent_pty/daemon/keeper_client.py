@@ -7,10 +7,10 @@ import contextlib
 import errno
 import os
 import socket
-import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
+from agent_pty import log
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
 from agent_pty.errors import Busy, DaemonError, SpawnFailed
@@ -120,7 +120,7 @@ class KeeperClient:
     def _lost(self) -> None:
         if self._stopping:
             return
-        sys.stderr.write(f"daemon: keeper {self.pid} is gone, starting another\n")
+        log.line(f"daemon: keeper {self.pid} is gone, starting another")
         self._ready.clear()
         self._hold(self._replace())
 

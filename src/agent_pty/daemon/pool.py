@@ -6,13 +6,12 @@ import asyncio
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agent_pty import build
+from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
@@ -143,7 +142,7 @@ class Pool:
             self._hold(self._host_died(link))
 
     async def _host_died(self, link: HostLink) -> None:
-        sys.stderr.write(f"daemon: host {link.name} ({link.pid}) is gone\n")
+        log.line(f"daemon: host {link.name} ({link.pid}) is gone")
         self._private.discard(link.name)
         self._deaths.append(time.monotonic())
         await self._on_death(link.name)

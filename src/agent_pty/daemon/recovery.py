@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import sys
 
 import msgspec
 
-from agent_pty import build
+from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
@@ -94,7 +93,7 @@ class Recovery:
 
     def _give_up(self, records: list[Record], why: str) -> None:
         for record in records:
-            sys.stderr.write(f"daemon: session {record.name} is lost: {why}\n")
+            log.line(f"daemon: session {record.name} is lost: {why}")
             record.lose(why)
 
     # -- the keeper is gone
@@ -105,7 +104,7 @@ class Recovery:
             try:
                 await link.control(GiveCustody())
             except AgentPtyError as error:
-                sys.stderr.write(f"daemon: host {link.name} gave no custody: {error}\n")
+                log.line(f"daemon: host {link.name} gave no custody: {error}")
 
     # -- an earlier daemon is gone
 
@@ -137,7 +136,7 @@ class Recovery:
             report = await link.control(Describe())
         except AgentPtyError as error:
             # It may come back; until then its sessions are listed by what the keeper knows.
-            sys.stderr.write(f"daemon: {error}\n")
+            log.line(f"daemon: {error}")
             return
         link.introduce(report)
         if any(one.spec.isolate for one in report.sessions):
@@ -154,7 +153,7 @@ class Recovery:
         try:
             spec = self._spec(instance, session)
         except (OSError, msgspec.DecodeError) as error:
-            sys.stderr.write(f"daemon: nothing is known of session {instance}: {error}\n")
+            log.line(f"daemon: nothing is known of session {instance}: {error}")
             await self._ender.discard(instance, pid=session.pid, birth=session.birth)
             return
         record = Record(spec, pid=session.pid, birth=session.birth)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import traceback
 from collections.abc import Coroutine
 from typing import Any, TypeVar
+
+from agent_pty import log
 
 T = TypeVar("T")
 
@@ -36,4 +36,4 @@ class RunToEnd:
 
 def _tell(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        traceback.print_exception(error, file=sys.stderr)
+        log.error(error)

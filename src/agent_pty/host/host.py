@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import os
 import shutil
-import sys
-import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
 
-from agent_pty import build
+from agent_pty import build, log
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, Internal, SpawnFailed, UnknownSession
+from agent_pty.errors import AgentPtyError, Busy, Internal, SpawnFailed, UnknownSession
 from agent_pty.host import message, principal, request
 from agent_pty.host.events import Numbered, encoded
 from agent_pty.host.message import Addressed, AddressedStream, AnyControl, PastEvents
@@ -76,7 +76,7 @@ class Host:
 
     def _keeper_event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
         if isinstance(event, Adopt):
-            self._adopt(event, fds[0])
+            self._adopt(event, fds)
         elif isinstance(event, Ended) and event.instance in self._sessions:
             self._sessions[event.instance].terminal.end(Ending(**event.ended.to_wire()))
 
@@ -85,13 +85,11 @@ class Host:
         for session in self._sessions.values():
             session.terminal.keeper_lost()
 
-    def _adopt(self, adopt: Adopt, master: int) -> None:
+    def _adopt(self, adopt: Adopt, fds: tuple[int, ...]) -> None:
         opened = self._opening(adopt.instance)
         try:
-            self._open(adopt, master)
+            self._open(adopt, fds)
         except Exception as error:  # noqa: BLE001  one session's files must not end the others
-            traceback.print_exc(file=sys.stderr)
-            os.close(master)
             if not opened.done():
                 opened.set_exception(_spawn_error(error))
                 opened.exception()  # perhaps nobody waits for it
@@ -99,10 +97,30 @@ class Host:
             if not opened.done():
                 opened.set_result(None)
 
-    def _open(self, adopt: Adopt, master: int) -> None:
+    def _open(self, adopt: Adopt, fds: tuple[int, ...]) -> None:
+        """Open a session; if that fails, nothing of it stays open: its master is closed once."""
+        if not fds:  # the kernel drops a descriptor for which there is no free number
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        master = fds[0]
         spec = msgspec.convert(adopt.spec, Spec)
         directory = self._layout.session(spec.instance)
-        output, owed, recovered = self._output(directory, spec)
+        with contextlib.ExitStack() as undo:
+            undo.callback(os.close, master)
+            output, owed, recovered = self._output(directory, spec)
+            undo.callback(output.close)
+            self._save_first_spec(spec, recovered=recovered)
+            session = self._session(adopt, spec, master, output)
+            undo.pop_all()  # the session closes both
+            undo.callback(session.close)
+            ledger = Ledger(f"{directory}/keys.jsonl", recall=request.recall(session))
+            session.start(owed=owed, recovered=recovered)
+            undo.pop_all()
+        self._ledgers[spec.instance] = ledger
+        self._sessions[spec.instance] = session
+        if adopt.ended is not None:
+            session.terminal.end(Ending(**adopt.ended.to_wire()))
+
+    def _session(self, adopt: Adopt, spec: Spec, master: int, output: TerminalOutput) -> Session:
         root = tree.Root(
             pid=adopt.pid,
             birth=adopt.birth,
@@ -110,7 +128,7 @@ class Host:
             terminal=tty.name(master),
             keeper=adopt.keeper,
         )
-        session = Session(
+        return Session(
             spec,
             master=master,
             root=root,
@@ -118,14 +136,6 @@ class Host:
             perform=self._perform,
             watcher=self._forward,
         )
-        self._ledgers[spec.instance] = Ledger(
-            f"{directory}/keys.jsonl", recall=request.recall(session)
-        )
-        self._sessions[spec.instance] = session
-        self._save_spec(spec)
-        session.start(owed=owed, recovered=recovered)
-        if adopt.ended is not None:
-            session.terminal.end(Ending(**adopt.ended.to_wire()))
 
     def _output(self, directory: str, spec: Spec) -> tuple[TerminalOutput, bytes, bool]:
         """Return the session's output, the replies still owed, and whether it was there before."""
@@ -140,12 +150,21 @@ class Host:
                 return (*TerminalOutput.recover(directory, **size), True)
             except (RingLost, ValueError) as error:
                 aside = set_aside(directory, self._layout.aside)
-                sys.stderr.write(
+                log.line(
                     f"{self.name}: {spec.name} starts with an empty screen: {error}; "
-                    f"its files are kept in {aside}\n"
+                    f"its files are kept in {aside}"
                 )
         os.makedirs(directory, mode=0o700, exist_ok=True)
         return TerminalOutput.create(directory, **size), b"", False
+
+    def _save_first_spec(self, spec: Spec, *, recovered: bool) -> None:
+        """Save the spec of a session; one that is *recovered* lives on with the file it has."""
+        try:
+            self._save_spec(spec)
+        except OSError as error:
+            if not recovered:
+                raise
+            log.line(f"{self.name}: {spec.name}: its size is not saved: {error}")
 
     def _save_spec(self, spec: Spec) -> None:
         """A later daemon may find the keeper with a terminal and no host that knows it."""
@@ -196,10 +215,7 @@ class Host:
         try:
             answer = await self._controls[type(asked)](asked)
             return msgspec.json.encode({"ok": True, "data": answer})
-        except AgentPtyError as error:
-            return failure(error)
         except Exception as error:  # noqa: BLE001  answered, and the log has the traceback
-            traceback.print_exc(file=sys.stderr)
             return failure(error)
 
     async def _await_opened(self, asked: message.AwaitOpened) -> Described:
@@ -231,8 +247,9 @@ class Host:
 
     async def _rename(self, asked: message.Rename) -> None:
         session = self._find(asked.instance)
+        # Saved first: if there is no room for that, the session keeps its name.
+        self._save_spec(msgspec.structs.replace(session.spec, name=asked.name))
         session.rename(asked.name)
-        self._save_spec(session.spec)
 
     async def _give_custody(self, _asked: message.GiveCustody) -> int:
         if not self._keeper.connected:
@@ -281,8 +298,11 @@ def _custody(instance: str, session: Session) -> Custody:
 
 
 def _spawn_error(error: Exception) -> AgentPtyError:
-    if isinstance(error, OSError):
-        return SpawnFailed(f"cannot keep the session's files: {error.strerror}")
     if isinstance(error, ChannelClosed):
         return SpawnFailed("the keeper went away")
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return Busy(f"open a session: {error.strerror}: end a session or raise the limit")
+    if isinstance(error, OSError):
+        return SpawnFailed(f"cannot keep the session's files: {error.strerror}")
+    log.error(error)
     return Internal("the session could not be opened; the daemon's log has the traceback")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import sys
-import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
@@ -43,10 +41,7 @@ async def answer(
             continues=op.continues,
             durable=op.mutates,
         )
-    except AgentPtyError as error:
-        return failure(error)
     except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
-        traceback.print_exc(file=sys.stderr)
         return failure(error)
 
 

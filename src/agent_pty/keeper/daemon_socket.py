@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import selectors
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
+
+from agent_pty import log
 
 _MOST_FORKS = 5
 _WINDOW = 60.0
@@ -80,7 +81,7 @@ class DaemonSocket:
             return
         now = time.monotonic()
         if len(self._forks) == _MOST_FORKS and self._forks[0] > now - _WINDOW:
-            sys.stderr.write(f"keeper: {_MOST_FORKS} daemons died within {_WINDOW:g} s\n")
+            log.line(f"keeper: {_MOST_FORKS} daemons died within {_WINDOW:g} s")
             self.close()
             return
         self._forks.append(now)

@@ -12,12 +12,11 @@ import selectors
 import signal
 import socket
 import struct
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import __version__, build
+from agent_pty import __version__, build, log
 from agent_pty.core.layout import Layout
 from agent_pty.keeper import upgrade, warm
 from agent_pty.keeper.birth import birth
@@ -375,7 +374,7 @@ class Keeper:
         self._late.pop(name, None)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._layout.host_socket(name))
-        sys.stderr.write(f"keeper: host {name} ended: {ended}\n")
+        log.line(f"keeper: host {name} ended: {ended}")
         event = HostEnded(host=name, code=ended.code, signal=ended.signal)
         self._peers.tell_daemons(_event(event))
 

@@ -11,10 +11,10 @@ import importlib
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from agent_pty import log
 from agent_pty.keeper.libc import name_process
 
 ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
@@ -52,10 +52,9 @@ def fork(
         status = 0
     except SystemExit as leaving:
         status = leaving.code if isinstance(leaving.code, int) else 0
-    except BaseException:  # noqa: BLE001  this is a fork: nothing may return from here
-        traceback.print_exc()
+    except BaseException as error:  # noqa: BLE001  this is a fork: nothing may return from here
+        log.error(error)
     finally:
-        sys.stderr.flush()
         os._exit(status)
 
 

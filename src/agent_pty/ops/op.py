@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import msgspec
 
+from agent_pty import log
 from agent_pty.core.command import Command
-from agent_pty.errors import AgentPtyError, BadRequest, Internal, unwrapped
+from agent_pty.errors import AgentPtyError, BadRequest, Busy, DiskFull, Internal, unwrapped
 
 # What client and daemon must agree on; a request may name it in `v`.
 PROTOCOL = 1
@@ -21,6 +23,9 @@ LARGEST_PAGE = 256 * 1024
 # A key that begins so is forgotten a minute after its answer: it serves only to ask again when the
 # connection was lost.
 PASSING = "~"
+# What the system reports when something has run out.
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 Cursor = Annotated[int, msgspec.Meta(ge=0)]
 Where = Literal["daemon", "session"]
@@ -175,10 +180,24 @@ def replayed(envelope: bytes) -> bytes:
     return _encoder.encode({**first, "replayed": True})
 
 
-def failure(error: BaseException) -> bytes:
-    """Encode an error; one that was not raised on purpose is a bug, described only in the log."""
+def unexpected(error: Exception) -> AgentPtyError:
+    """Return the error to answer with if *error* was not raised on purpose.
+
+    That something of the machine has run out is told to the caller. Anything else is a mistake of
+    ours and is described only in the log.
+    """
+    if isinstance(error, OSError) and error.errno in _NO_ROOM:
+        return DiskFull(f"the disk is full: {error.strerror}: make room and ask again")
+    if isinstance(error, OSError) and error.errno in _EXHAUSTED:
+        return Busy(f"a limit is reached: {error.strerror}: ask again later, or raise it")
+    log.error(error)
+    return Internal("internal error; the daemon's log has the traceback")
+
+
+def failure(error: Exception) -> bytes:
+    """Encode an error; see `unexpected` for one that was not raised on purpose."""
     if not isinstance(error, AgentPtyError):
-        error = Internal("internal error; the daemon's log has the traceback")
+        error = unexpected(error)
     return _encoder.encode(
         Failure(ok=False, data=None, error=str(error), code=error.code, details=error.details)
     )

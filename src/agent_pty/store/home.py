@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 
+from agent_pty import log
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
 from agent_pty.store import atomic
@@ -62,8 +63,11 @@ def _write_format(path: str) -> None:
     The last one stays.
     """
     own = f"{path}.{os.getpid()}"
-    atomic.replace(own, f"{FORMAT}\n".encode())
-    os.replace(own, path)
+    try:
+        atomic.replace(own, f"{FORMAT}\n".encode())
+        os.replace(own, path)
+    except OSError as error:
+        raise DaemonError(f"cannot write {path}: {error.strerror}", path=path) from error
 
 
 def _private_directory(path: str) -> None:
@@ -77,9 +81,7 @@ def _private_directory(path: str) -> None:
     if found.st_uid != os.getuid():
         raise DaemonError(f"{path} belongs to uid {found.st_uid}, not to you: choose another home")
     if found.st_mode & _OTHERS_WRITE:
-        sys.stderr.write(
-            f"warning: {path} was writable by others, now it is not: look what is in it\n"
-        )
+        log.line(f"warning: {path} was writable by others, now it is not: look what is in it")
     if found.st_mode & _OTHERS:
         # It is ours, so its mode can be corrected. What others may have put there is checked
         # file by file.

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from agent_pty import log
 from agent_pty.errors import AnswerGone, BadRequest, HostLost, KeyReused
 from agent_pty.ops.op import PASSING, replayed
 from agent_pty.store import atomic
@@ -190,8 +191,11 @@ class Ledger:
         else:
             kept.size = len(envelope)
             self._keep_for_a_minute(line.key, envelope)
-        with contextlib.suppress(OSError):  # it was carried out all the same
+        try:
             self._append(kept)
+        except OSError as error:  # it was carried out all the same
+            if not kept.passing:
+                log.line(f"{self._path}: the answer for key {line.key!r} is not saved: {error}")
         self._note(kept)
 
     def _keep_for_a_minute(self, key: str, envelope: bytes) -> None:
@@ -264,12 +268,15 @@ class Ledger:
                 lines = file.read().split(b"\n")
         except FileNotFoundError:
             return
-        for raw in lines[:-1]:  # the last is empty, or was cut off by a crash
+        if lines[-1]:  # it was cut off by a crash, and the next one must not be joined to it
+            os.truncate(self._path, sum(len(raw) + 1 for raw in lines[:-1]))
+        for raw in lines[:-1]:
             line = msgspec.json.decode(raw, type=Line)
             self._note(line)
         self._forget_passed()
         self._forget_oldest()
-        self._rewrite()
+        with contextlib.suppress(OSError):  # on a full disk the file stays as long as it is
+            self._rewrite()
 
     def _rewrite(self) -> None:
         self._surplus = 0

@@ -11,11 +11,10 @@ import asyncio
 import contextlib
 import enum
 import os
-import sys
 import time
-import traceback
 from collections.abc import Sequence
 
+from agent_pty import log
 from agent_pty.errors import AgentPtyError, SessionEnded
 from agent_pty.host import events
 from agent_pty.host.events import EventLog
@@ -159,7 +158,7 @@ class Terminal:
         try:
             self._take()
         except Exception as error:  # noqa: BLE001  one session's failure must not reach the others
-            traceback.print_exc(file=sys.stderr)
+            log.error(error)
             self._fail(error)
 
     def _take(self) -> bool:

@@ -1,0 +1,56 @@
+"""A small disk of its own: a tmpfs that a test can fill and free."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_BLOCK = bytes(4096)
+
+
+class SmallDisk:
+    """A mounted disk; everything below *path* shares its few megabytes."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._filler = path / "filler"
+
+    def fill(self) -> None:
+        """Leave no room for a single block."""
+        with self._filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(_BLOCK)
+        assert os.statvfs(self.path).f_bavail == 0
+
+    def free(self) -> None:
+        """Make room again."""
+        self._filler.unlink()
+
+
+@contextlib.contextmanager
+def small_disk(megabytes: int) -> Iterator[SmallDisk]:
+    """Mount a disk; skip the test where that is not allowed."""
+    # Not tmp_path: a socket's path may have 107 bytes.
+    place = tempfile.mkdtemp(prefix="ap-")
+    options = f"size={megabytes}m,mode=700"
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", options, "tmpfs", place],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    try:
+        if mounted.returncode:
+            pytest.skip(f"mounting a tmpfs is not allowed here: {mounted.stderr.strip()}")
+        yield SmallDisk(Path(place))
+    finally:
+        if not mounted.returncode:
+            # Lazily: a process that was killed just now may still have its log open.
+            subprocess.run(["umount", "--lazy", place], check=True)
+        os.rmdir(place)
