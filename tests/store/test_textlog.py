@@ -1,3 +1,4 @@
+import json
 import os
 import stat
 import subprocess
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,8 +22,10 @@ EVERYTHING = 1 << 60
 # What the log writes until the kernel refuses, then what it reads, as one line of JSON.
 NO_ROOM = """
 import json, os, resource, signal, sys
+from agent_pty.store import textlog
 from agent_pty.store.textlog import TextLog
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+textlog._MOST_HELD = int(sys.argv[2])
 log = TextLog(sys.argv[1], keep=1 << 30)
 log.append(b"a" * 3000)
 log.flush()
@@ -30,11 +34,16 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (4000, unlimited[1]))
 log.append(b"b" * 3000)
 log.flush()
 lost = [log.first, log.committed, log.read(0, 10).place]
+try:
+    log.positions()
+except OSError as error:
+    lost.append(error.strerror)
 resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
 log.append(b"after\\n")
 log.flush()
 again = TextLog(sys.argv[1], keep=1 << 30, positions=log.positions())
-print(json.dumps([lost, log.read(0, 100).text.decode(), again.read(0, 100).text.decode()]))
+here, there = log.read(0, 1 << 20).text.decode(), again.read(0, 1 << 20).text.decode()
+print(json.dumps([lost, here, there, sorted(os.listdir(sys.argv[1]))]))
 """
 
 
@@ -191,15 +200,33 @@ def test_segments_are_private(tmp_path: Path) -> None:
     assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
 
 
+def filled(directory: Path, *, held: int) -> Any:
+    """Let a log meet a full disk and holding *held* bytes; return what it says of that."""
+    words = [sys.executable, "-c", NO_ROOM, str(directory), str(held)]
+    run = subprocess.run(words, capture_output=True, text=True, check=True)
+    return json.loads(run.stdout)
+
+
 def test_what_a_full_disk_refuses_is_said_to_be_gone(tmp_path: Path) -> None:
     """
     The log goes on: `first` says what was lost, and later text is kept, also for the next host.
     """
-    run = subprocess.run(
-        [sys.executable, "-c", NO_ROOM, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    lost, here, there, files = filled(tmp_path, held=100)
 
-    assert run.stdout == '[[6000, 6000, 6000], "after\\n", "after\\n"]\n'
+    assert lost == [5950, 6000, 5950]
+    assert here == there == "b" * 50 + "after\n"
+    assert files == ["text.0", "text.5950"]
+
+
+def test_trial_03_what_a_full_disk_refuses_is_held_in_memory(tmp_path: Path) -> None:
+    """
+    A text that is not too long is lost only with its host, and is in the files with room again.
+    """
+    lost, here, there, files = filled(tmp_path, held=1 << 20)
+
+    assert lost == [0, 6000, 0, "No space left on device"]
+    assert here == there == "a" * 3000 + "b" * 3000 + "after\n"
+    assert files == ["text.0"]
 
 
 def test_a_reader_who_saw_a_rewritten_line_gets_it_whole(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     """One cell as it is now.
 
     *output* is complete up to 64 KiB. A longer one is the beginning and the end, with a line
-    between them that says so; *truncated* is true and *path* names a file that has all of it.
+    between them that says so; *truncated* is true and *path* names a file that has all of it,
+    but for the first *lost* bytes, which are no longer kept or did not fit on the disk.
     """
 
     cell_id: str
@@ -45,6 +46,7 @@ class CellReport(Struct, frozen=True, kw_only=True):
     path: str | None
     # How often `poll` has answered that it timed out.
     told: int
+    lost: int = 0
 
 
 class CellFact(Struct, frozen=True, kw_only=True):

@@ -49,4 +49,6 @@ def _remark(cell: dict[str, Any]) -> str | None:
             )
         case "running":
             return f"{which} is running"
+    if cell["lost"]:
+        return f"{which}: {cell['lost']} bytes of its output could not be kept"
     return f"the whole output is in {cell['path']}" if cell["path"] else None

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 from agent_pty.core.command import Call, Command, assignments, directory, duration, part, program
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
 from agent_pty.ops.context import Registry
-from agent_pty.ops.model import Wanted
+from agent_pty.ops.model import Gap, Wanted
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
 
@@ -43,7 +43,7 @@ class Executed(Struct, frozen=True, kw_only=True):
     """What the program wrote and how it ended.
 
     *session* is where it continues if it is still *running*, or where the rest of a *truncated*
-    output can be read.
+    output can be read. *gap* is what is missing before the output, because the disk is full.
     """
 
     output: str
@@ -52,6 +52,7 @@ class Executed(Struct, frozen=True, kw_only=True):
     exit_code: int | None
     signal: int | None
     session: str | None
+    gap: Gap | None = None
 
 
 async def execute(registry: Registry, request: Exec) -> Executed:
@@ -113,7 +114,7 @@ async def _create(registry: Registry, request: Exec) -> str:
 
 
 async def _result(registry: Registry, name: str, *, ended: bool) -> Executed:
-    head = await _ask(registry, name, op="read", max_bytes=_INLINE)
+    head = await _ask(registry, name, op="read", since=0, max_bytes=_INLINE)
     text = head["text"]
     if head["more"]:
         tail = await _ask(registry, name, op="read", tail=1000, max_bytes=_INLINE // 2)
@@ -126,6 +127,7 @@ async def _result(registry: Registry, name: str, *, ended: bool) -> Executed:
         signal=head["signal"],
         running=not ended,
         session=None if whole else name,
+        gap=Gap(**head["gap"]) if head["gap"] else None,
     )
 
 
@@ -145,6 +147,9 @@ async def _print_executed(call: Call, done: dict[str, Any]) -> int:
     if done["running"]:
         await call.warn(f"it goes on as session {done['session']}")
         return _TIMED_OUT
+    if done["gap"]:
+        end = done["gap"]["end"]
+        await call.warn(f"gap: text up to cursor {end} could not be kept")
     if done["truncated"]:
         await call.warn(f"all of it: agent-pty read {done['session']}")
     return 128 + done["signal"] if done["signal"] else done["exit_code"] or 0

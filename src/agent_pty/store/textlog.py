@@ -1,5 +1,7 @@
 """The transcript's text: the newest in memory, the rest in segment files, the oldest dropped.
 
+While the disk is full, up to `_MOST_HELD` bytes stay in memory. What exceeds that is lost.
+
 Two kinds of numbers. A *place* counts bytes of text. A *cursor* is what readers are given:
 it is ahead of the place by `shift`, which grows whenever a line that a reader had been shown
 was rewritten before it ended (a progress bar). So the cursor of a reader that saw `50%` is
@@ -10,12 +12,14 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import errno
 import os
 from dataclasses import dataclass, field
 
 from agent_pty.store.atomic import write_all
 
 _BUFFER = 64 * 1024
+_MOST_HELD = 1024 * 1024
 _SEGMENT = 8 * 1024 * 1024
 
 
@@ -45,6 +49,7 @@ class TextLog:
         self._keep = keep
         self._positions = positions or LogPositions()
         self._buffer = bytearray()
+        self._refused = 0  # how much of the buffer the disk had no room for
         self._fd = -1
         self._segments = self._found() if positions else []
 
@@ -64,8 +69,13 @@ class TextLog:
         return self._positions.shifts[-1][1] if self._positions.shifts else 0
 
     def positions(self) -> LogPositions:
-        """Write everything to the files and return the numbers that go with them."""
+        """Write everything to the files and return the numbers that go with them.
+
+        Raise OSError if the files have not all of it, because the disk is full.
+        """
         self.flush()
+        if self._buffer:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self._directory)
         return LogPositions(
             committed=self.committed, first=self.first, shifts=list(self._positions.shifts)
         )
@@ -74,7 +84,7 @@ class TextLog:
         """Add committed text."""
         self._buffer += text
         self._positions.committed += len(text)
-        if len(self._buffer) >= _BUFFER:
+        if len(self._buffer) - self._refused >= _BUFFER:
             self.flush()
 
     def supersede(self, place: int, shown: int) -> None:
@@ -110,16 +120,26 @@ class TextLog:
         return Excerpt(place=start, text=b"".join(pieces))
 
     def flush(self) -> None:
-        """Write the buffer to the files; what a full disk refuses is lost, and `first` shows it."""
+        """Write the buffer to the files; what a full disk refuses stays in memory for now."""
         if not self._buffer:
             return
         try:
             self._write(bytes(self._buffer))
         except OSError:
-            self._positions.first = self.committed
-            self._close_segment()
+            self._lose_surplus()
+            self._refused = len(self._buffer)
+            return
         self._buffer.clear()
+        self._refused = 0
         self._drop_oldest()
+
+    def _lose_surplus(self) -> None:
+        """Keep the newest of what the disk refused, if it is too much; `first` shows the loss."""
+        if len(self._buffer) <= _MOST_HELD:
+            return
+        del self._buffer[: len(self._buffer) - _MOST_HELD // 2]
+        self._positions.first = self.committed - len(self._buffer)
+        self._close_segment()  # the next one begins after the gap
 
     def close(self) -> None:
         """Close the open segment; the files stay."""
@@ -132,7 +152,18 @@ class TextLog:
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
             self._fd = os.open(self._path(start), flags, 0o600)
             self._segments.append(start)
-        write_all(self._fd, data)
+        try:
+            write_all(self._fd, data)
+        except OSError:
+            self._cut(start)
+            raise
+
+    def _cut(self, place: int) -> None:
+        """Remove what was written from *place* on: it will be written again."""
+        os.ftruncate(self._fd, place - self._segments[-1])
+        if self._segments[-1] == place:
+            self._close_segment()
+            os.unlink(self._path(self._segments.pop()))
 
     def _drop_oldest(self) -> None:
         while len(self._segments) > 1 and self.committed - self._segments[1] >= self._keep:

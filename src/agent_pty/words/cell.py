@@ -218,10 +218,13 @@ async def _say_output(
     if not cell["truncated"]:
         await call.output.line(jsoned({**facts, "output": cell["output"], **extras}))
         return
+    lost = 0
     await call.output.write(jsoned(facts)[:-1] + ', "output": "')
     async with contextlib.aclosing(_pages(call, session, cell)) as pages:
-        async for text in pages:
-            await call.output.write(jsoned(text)[1:-1])
+        async for page in pages:
+            lost += page["lost"]
+            await call.output.write(jsoned(page["text"])[1:-1])
+    extras = {**({"lost": lost} if lost else {}), **extras}
     await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
 
 
@@ -246,12 +249,19 @@ async def _say_text(call: Call, session: str, cell: dict[str, Any]) -> None:
         await call.output.line(cell["output"])
         return
     async with contextlib.aclosing(_pages(call, session, cell)) as pages:
-        async for text in pages:
-            await call.output.write(text)
+        async for page in pages:
+            await call.output.write(not_kept(page["lost"]) + page["text"])
     await call.output.line("")
 
 
-async def _pages(call: Call, session: str, cell: dict[str, Any]) -> AsyncGenerator[str, None]:
+def not_kept(count: int) -> str:
+    """Return the line that stands for text which the session no longer has."""
+    return f"[... {count} bytes could not be kept ...]\n" if count else ""
+
+
+async def _pages(
+    call: Call, session: str, cell: dict[str, Any]
+) -> AsyncGenerator[dict[str, Any], None]:
     """Yield the output, page by page; while one is said, the next is on its way."""
 
     def fetch(since: int) -> asyncio.Task[dict[str, Any]]:
@@ -266,7 +276,7 @@ async def _pages(call: Call, session: str, cell: dict[str, Any]) -> AsyncGenerat
             await asyncio.sleep(0)  # so that it is asked for now, not when this one was said
             if page["lost"]:
                 await call.output.err(f"k: {page['lost']} bytes of the output are no longer kept")
-            yield page["text"]
+            yield page
     finally:
         if coming is not None:
             coming.cancel()

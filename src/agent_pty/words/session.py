@@ -10,7 +10,7 @@ from typing import Any
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.words.call import Call, Refusal, checked, jsoned
-from agent_pty.words.cell import resolved
+from agent_pty.words.cell import not_kept, resolved
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.option import milliseconds, parsed
 
@@ -233,7 +233,7 @@ async def execute(call: Call, words: list[str]) -> int:
 async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
     code = (128 + done["signal"]) if done["signal"] else done["exit_code"]
     kept = done["truncated"] and not done["running"]
-    pages = _pages(call, done["session"]) if kept else _one(done["output"])
+    pages = _pages(call, done["session"]) if kept else _one(done)
     if json:
         extras = {"session": done["session"]} if done["running"] else {}
         await _say_json(call, done, pages, extras | ({"exit_code": code} if code else {}))
@@ -247,36 +247,46 @@ async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
     return code or 0
 
 
-async def _pages(call: Call, session: str) -> AsyncIterator[str]:
+# Text, and how many bytes before it are missing.
+Page = tuple[str, int]
+
+
+async def _pages(call: Call, session: str) -> AsyncIterator[Page]:
     since, more = 0, True
     while more:
         page = await call.ops.ask("read", id=session, since=since)
-        yield page["text"]
+        yield page["text"], _missing(page)
         since, more = page["cursor"], page["more"]
 
 
-async def _one(text: str) -> AsyncIterator[str]:
-    yield text
+async def _one(done: dict[str, Any]) -> AsyncIterator[Page]:
+    yield done["output"], _missing(done)
+
+
+def _missing(answer: dict[str, Any]) -> int:
+    gap = answer.get("gap")
+    return int(gap["end"] - gap["start"]) if gap else 0
 
 
 async def _say_json(
-    call: Call, done: dict[str, Any], pages: AsyncIterator[str], extras: dict[str, Any]
+    call: Call, done: dict[str, Any], pages: AsyncIterator[Page], extras: dict[str, Any]
 ) -> None:
     """Say an object whose output may be large; its last line end is no part of it."""
     status = "timeout" if done["running"] else "done"
     await call.output.write(f'{{"status": "{status}", "output": "')
-    held = ""
-    async for page in pages:
-        text = held + page
+    held, lost = "", 0
+    async for page, missing in pages:
+        text, lost = held + page, lost + missing
         held = "\n" if text.endswith("\n") else ""
         await call.output.write(jsoned(text.removesuffix("\n"))[1:-1])
+    extras = {**({"lost": lost} if lost else {}), **extras}
     await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
 
 
-async def _say_plain(call: Call, pages: AsyncIterator[str]) -> None:
+async def _say_plain(call: Call, pages: AsyncIterator[Page]) -> None:
     last = "\n"
-    async for text in pages:
-        await call.output.write(text)
+    async for text, missing in pages:
+        await call.output.write(not_kept(missing) + text)
         last = text[-1:] or last
     if last != "\n":
         await call.output.line("")

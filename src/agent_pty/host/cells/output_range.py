@@ -48,9 +48,13 @@ class OutputRange(Struct, frozen=True, kw_only=True):
             data += self.tail[behind : behind + limit - len(data)]
         return begin - self.start, data
 
+    def lost(self, log: TextLog) -> int:
+        """Return how many bytes at its beginning are no longer kept, or never could be."""
+        return self._bytes(log, 0, 0)[0]
+
     def inline(self, log: TextLog) -> tuple[str, bool]:
         """Return all of it, or its beginning and end and that something is missing."""
-        first, _ = self._bytes(log, 0, 0)
+        first = self.lost(log)
         if self.size - first <= INLINE:
             text = self.read(log, first, INLINE).text
             return (f"{_left_out(first)}{text}", True) if first else (text, False)

@@ -196,25 +196,19 @@ class CellService:
             truncated=truncated,
             path=None,
             told=cell.timeouts_reported,
+            lost=output.lost(log),
         )
 
     async def _spilled(self, cell_id: str, output: OutputRange) -> str | None:
-        """Write a large output to a file that any tool can read."""
-        os.makedirs(f"{self._directory}/cells", mode=0o700, exist_ok=True)
-        path, place = f"{self._directory}/cells/{cell_id}.txt", 0
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        file = os.open(path, flags, 0o600)
+        """Write a large output to a file that any tool can read; None if the disk is full."""
+        path = f"{self._directory}/cells/{cell_id}.txt"
         try:
-            more = True
-            while more:
-                page = output.read(self._terminal.output.log, place, _PAGE)
-                write_all(file, page.text.encode())
-                place, more = page.next, page.more
-                await asyncio.sleep(0)  # others get their turn
-        except OSError:  # a full disk: the output is still there, by pages
+            os.makedirs(f"{self._directory}/cells", mode=0o700, exist_ok=True)
+            await self._copy(output, path)
+        except OSError:  # the output is still there, by pages
+            with contextlib.suppress(OSError):
+                os.unlink(path)
             return None
-        finally:
-            os.close(file)
         if path in self._spills:  # asked for again: it is the newest now
             self._spills.remove(path)
         self._spills.append(path)
@@ -222,3 +216,15 @@ class CellService:
             with contextlib.suppress(OSError):
                 os.unlink(self._spills.popleft())
         return path
+
+    async def _copy(self, output: OutputRange, path: str) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
+        file, place, more = os.open(path, flags, 0o600), 0, True
+        try:
+            while more:
+                page = output.read(self._terminal.output.log, place, _PAGE)
+                write_all(file, page.text.encode())
+                place, more = page.next, page.more
+                await asyncio.sleep(0)  # others get their turn
+        finally:
+            os.close(file)
