@@ -67,7 +67,8 @@ class KeeperClient:
 
     def _event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
         if isinstance(event, Relisten):
-            self._hold(self._listen_again(fds[0]))
+            for ready in fds:  # without a free descriptor it was dropped
+                self._hold(self._listen_again(ready))
         else:
             self._on_event(event)
 

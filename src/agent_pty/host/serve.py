@@ -11,6 +11,7 @@ from typing import Any
 from agent_pty.core.layout import Layout
 from agent_pty.host.connection import HostProtocol
 from agent_pty.host.host import Host
+from agent_pty.keeper.accept import Acceptor
 
 
 def main(arguments: dict[str, Any]) -> None:
@@ -25,11 +26,11 @@ def main(arguments: dict[str, Any]) -> None:
 async def serve(layout: Layout, name: str, listener: socket.socket) -> None:
     """Serve one host in the running loop, here or inside the daemon."""
     host = Host(layout, name)
-    loop = asyncio.get_running_loop()
-    server = await loop.create_unix_server(lambda: HostProtocol(host), sock=listener)
+    acceptor = Acceptor(listener, lambda: HostProtocol(host), process=f"host {name}")
+    acceptor.start()
     await host.connect()
     await host.leaving.wait()
-    server.close()
+    acceptor.close()
     host.close()
 
 

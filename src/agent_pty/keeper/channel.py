@@ -31,7 +31,10 @@ class ChannelClosed(ConnectionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What arrived. The receiver owns *fds* and must close them."""
+    """What arrived. The receiver owns *fds* and must close them.
+
+    They are fewer than were sent if the receiver has no free descriptor.
+    """
 
     body: dict[str, Any]
     fds: tuple[int, ...] = ()
@@ -59,6 +62,7 @@ class Channel:
         self._socket = sock
         self._reader = FrameReader()
         self._fds: deque[int] = deque()
+        self._fds_dropped = False
         self._queue: deque[_Outgoing] = deque()
 
     def fileno(self) -> int:
@@ -124,7 +128,9 @@ class Channel:
 
     def _receive_chunk(self) -> bytes:
         space = socket.CMSG_SPACE(_MOST_FDS * array.array("i").itemsize)
-        data, ancillary, _, _ = self._socket.recvmsg(_CHUNK, space, _FLAGS)
+        data, ancillary, flags, _ = self._socket.recvmsg(_CHUNK, space, _FLAGS)
+        # The kernel drops descriptors for which this process has no free number.
+        self._fds_dropped = self._fds_dropped or bool(flags & socket.MSG_CTRUNC)
         for level, kind, payload in ancillary:
             if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
                 rights = array.array("i")
@@ -140,6 +146,8 @@ class Channel:
         count = body.pop("fds", 0) if isinstance(body, dict) else None
         if not isinstance(count, int):
             raise Garbage("a message that is no object with a number of descriptors")
+        if count > len(self._fds) and self._fds_dropped:
+            self._fds_dropped, count = False, len(self._fds)
         if count > len(self._fds):
             raise ChannelClosed(f"{count} descriptors announced, {len(self._fds)} arrived")
         return Message(body=body, fds=tuple(self._fds.popleft() for _ in range(count)))

@@ -15,13 +15,12 @@ from collections import deque
 from typing import cast
 
 from agent_pty.errors import Busy, TooLarge
+from agent_pty.keeper.accept import Acceptor
 from agent_pty.ops.op import LARGEST_REQUEST, failure
 from agent_pty.transports.caller import Caller, Handle, Streaming, peer
 from agent_pty.transports.hangup import HangupWatch
 
 _MOST_CLIENTS = 4096
-# asyncio calls listen again, by default with 100: a burst of clients would be turned away.
-_BACKLOG = 512
 _MOST_WAITING = 64
 # A line that was begun must be finished within this time; an idle connection may stay.
 _LINE_SECONDS = 30.0
@@ -40,19 +39,18 @@ class UnixServer:
         self.handle = handle
         self.clients: set[UnixClient] = set()
         self.hangups = HangupWatch()
-        self._servers: list[asyncio.Server] = []
+        self._acceptors: list[Acceptor] = []
 
     async def start(self, listener: socket.socket) -> None:
         """Begin to accept; a second listener may be added later."""
-        loop = asyncio.get_running_loop()
-        self._servers.append(
-            await loop.create_unix_server(lambda: UnixClient(self), sock=listener, backlog=_BACKLOG)
-        )
+        acceptor = Acceptor(listener, lambda: UnixClient(self), process="daemon")
+        acceptor.start()
+        self._acceptors.append(acceptor)
 
     def stop_accepting(self) -> None:
         """Accept no new client; those that are connected are still served."""
-        for server in self._servers:
-            server.close()
+        for acceptor in self._acceptors:
+            acceptor.close()
 
     def abandon(self) -> None:
         """Disconnect every client and cancel nothing: they will ask the next daemon again."""
