@@ -11,7 +11,7 @@ from agent_pty.cli.command import Invocation, client_command
 from agent_pty.client.connection import connect
 from agent_pty.core.command import Command, part
 from agent_pty.core.layout import Layout
-from agent_pty.core.status import status_object
+from agent_pty.core.status import status_object, status_text
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.store import home
 from agent_pty.store.lock import Lock, held
@@ -64,7 +64,7 @@ def status(call: Invocation) -> int:
         found = _stopped(None, error)
     if not found["running"]:
         return call.show(found, f"agent-pty daemon not running: {found['error']}")
-    return call.show(found, f"agent-pty daemon running: {found['session_count']} session(s)")
+    return call.show(found, status_text(found))
 
 
 def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> None:

@@ -287,6 +287,7 @@ class Daemon:
 
     async def status(self) -> dict[str, Any]:
         """Return facts about this daemon."""
+        paused = await self._registry.paused()
         return {
             "pid": os.getpid(),
             "version": __version__,
@@ -309,6 +310,7 @@ class Daemon:
                 for link in self._pool.links
             ],
             "uptime_s": int(time.time() - self._started),
+            "output_paused": paused,
         }
 
     def shut_down(self, *, keep: bool = False, successor: bool = False) -> None:

@@ -150,9 +150,10 @@ class Record:
     def _activity(self) -> dict[str, Any]:
         described = self._described
         if described is None:
-            return {"cursor": None, "quiet_ms": None, "attached": 0}
+            return {"cursor": None, "quiet_ms": None, "attached": 0, "output_paused": None}
         return {
             "cursor": described.cursor,
             "quiet_ms": described.quiet_ms,
             "attached": described.attached,
+            "output_paused": described.output_paused,
         }

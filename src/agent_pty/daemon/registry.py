@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import OrderedDict
+from collections.abc import Sequence
 
 import msgspec
 
@@ -18,6 +20,8 @@ from agent_pty.ops.model import Described, Ending, SessionInfo, State
 
 _KILLED_REMEMBERED = 1000
 _MOVE_SECONDS = 5.0
+# How long `status` waits for hosts: it must answer also when one hangs.
+_GLANCE_SECONDS = 0.5
 
 
 class Registry:
@@ -102,6 +106,13 @@ class Registry:
         """Ask every host; what one that does not answer last said is still shown."""
         await asyncio.gather(*(self._refresh(link) for link in self._pool.links))
         return [self.info(record) for record in sorted(self.records, key=lambda r: r.name)]
+
+    async def paused(self) -> Sequence[str]:
+        """Return the sessions whose output is paused; a host that is slow is not waited for."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GLANCE_SECONDS):
+                await asyncio.gather(*(self._refresh(link) for link in self._pool.links))
+        return sorted(record.name for record in self.records if self.info(record).output_paused)
 
     async def _refresh(self, link: HostLink) -> None:
         if not link.responsive:

@@ -139,6 +139,7 @@ class Session:
             diagnosis=terminal.diagnosis,
             quiet_ms=int((time.monotonic() - terminal.active_at) * 1000),
             last_event=self.events.number,
+            output_paused=terminal.output_paused,
         )
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class CellReport(Struct, frozen=True, kw_only=True):
     exit_code: int | None
     # Why an `error` is one: interrupted, exited, incomplete input.
     error: str | None
-    # What a `waiting` cell waits for, and how to continue.
+    # What a `waiting` cell waits for, and how to continue; the latter also if output is paused.
     waiting_for: Literal["input", "secret"] | None = field(name="for")
     hint: str | None
     # Which step of the completion ladder found the end; None while it has not ended.

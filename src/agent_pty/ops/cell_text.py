@@ -40,15 +40,16 @@ def _remark(cell: dict[str, Any]) -> str | None:
         case "error":
             return f"{which}: {cell['error']}"
         case "timeout":
-            return (
+            long = (
                 f"{which} has taken longer than its limit and runs on: poll, peek or interrupt it"
             )
+            return f"{long}; {cell['hint']}" if cell["hint"] else long
         case "waiting":
             return (
                 f"{which} waits for {cell['for']}: {cell['hint'] or 'answer it, or interrupt it'}"
             )
         case "running":
-            return f"{which} is running"
-    if cell["lost"]:
+            return f"{which} is running" + (f"; {cell['hint']}" if cell["hint"] else "")
+    if cell.get("lost"):  # a host of an earlier build does not count it
         return f"{which}: {cell['lost']} bytes of its output could not be kept"
     return f"the whole output is in {cell['path']}" if cell["path"] else None

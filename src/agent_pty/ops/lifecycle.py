@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from agent_pty.core.command import Call, Command
-from agent_pty.core.status import status_object
+from agent_pty.core.status import status_object, status_text
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Op, Request
 
@@ -38,7 +38,7 @@ async def shutdown(registry: Registry, request: Shutdown) -> None:
 async def _print_status(call: Call, facts: dict[str, Any]) -> int:
     """Print the contract's keys first, in their order, ours after them."""
     shown = {**status_object(facts["socket"], error=None), **facts, "running": True}
-    await call.show(shown, f"agent-pty daemon running: {facts['session_count']} session(s)")
+    await call.show(shown, status_text(facts))
     return 0
 
 

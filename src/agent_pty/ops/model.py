@@ -160,6 +160,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     match: str | None
     cursor: int
     id: str
+    # Ctrl-S or the program has stopped the output; null if that is not known.
+    output_paused: bool | None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -232,6 +234,7 @@ class Described(Struct, frozen=True, kw_only=True):
     last_event: int = 0  # its number
     attached: int = 0
     diagnosis: str | None = None
+    output_paused: bool | None = None
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
@@ -271,6 +274,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     quiet_ms: int | None
     attached: int
     diagnosis: str | None
+    # Ctrl-S or the program has stopped the output; null if that is not known.
+    output_paused: bool | None = None
 
 
 class Gap(Struct, frozen=True, kw_only=True):

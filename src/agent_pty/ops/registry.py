@@ -84,6 +84,8 @@ def _line(session: dict[str, Any]) -> str:
     if session["state"] == "exited":
         how = f"signal:{session['signal']}" if session["signal"] else session["exit_code"]
         line += f" exit={'unknown' if how is None else how}"
+    if session["output_paused"]:
+        line += " (output paused)"
     return line.encode("unicode_escape").decode() + "\n"
 
 

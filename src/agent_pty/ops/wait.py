@@ -20,6 +20,7 @@ from agent_pty.core.command import (
     fitted_text,
     part,
 )
+from agent_pty.core.output_paused import paused_remark
 from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
@@ -187,7 +188,14 @@ async def _wait(call: Call, fields: Fields) -> int:
         await call.show_json(seen)
     else:
         await call.print(fitted_text(call, seen["screen"]["text"], rest=rest))
+        await _print_remarks(call, seen)
     return _FAIL_ON if seen["failed"] else 0
+
+
+async def _print_remarks(call: Call, seen: dict[str, Any]) -> None:
+    """Say what the screen does not show; a host of an earlier build does not know it."""
+    if seen.get("output_paused"):
+        await call.warn(paused_remark(seen["id"]))
 
 
 async def _wait_for_several(call: Call, fields: Fields) -> int:

@@ -96,11 +96,12 @@ async def poll(call: Call, words: list[str]) -> int:
     except (UnknownCell, UnknownSession):
         return await _no_cell(call, session, wanted)
     if cell["status"] == "running":
-        await call.output.line(jsoned({"cell_id": cell["cell_id"], "status": "running"}))
+        running = {"cell_id": cell["cell_id"], "status": "running"}
+        await call.output.line(jsoned({**running, **_extras(cell)}))
         return 0
     if cell["status"] == "timeout" and cell["told"]:
         again = {"cell_id": cell["cell_id"], "status": "timeout", "output": "use k int or k kill"}
-        await call.output.line(jsoned(again))
+        await call.output.line(jsoned({**again, **_extras(cell)}))
         return 1
     await _say_json(call, session, cell)
     return 0
@@ -195,7 +196,7 @@ def _why(cell: dict[str, Any]) -> dict[str, Any]:
 async def _say_json(call: Call, session: str, cell: dict[str, Any]) -> None:
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["status"] == "timeout":
-        await call.output.line(jsoned({**facts, "output": ""}))
+        await call.output.line(jsoned({**facts, "output": "", **_extras(cell)}))
     elif cell["status"] == "error":
         extras = _extras(cell)
         if cell["error"] == "exited":
@@ -237,6 +238,8 @@ async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
             f"k: timed out; cell {cell['cell_id']} runs on: k peek {session} shows its output, "
             f"k poll {session} collects it, k int {session} stops it"
         )
+        if cell["hint"]:
+            await call.output.err(f"k: {cell['hint']}")
     else:
         await _say_text(call, session, cell)
     if cell["status"] == "waiting":

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import AsyncIterator
 from typing import Any
 
+from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.words.call import Call, Refusal, checked, jsoned
@@ -167,13 +168,15 @@ async def ls(call: Call, words: list[str]) -> int:
     else:
         width = max(len(one["id"]) for one in sessions)
         for one in sessions:
-            program = one_line(shlex.join(one["argv"]))
-            await call.output.line(f"{one['id']:<{width}}  {_state(one):<9} {program}".rstrip())
+            program, state = one_line(shlex.join(one["argv"])), _state(one)
+            state = "output paused" if one.get("output_paused") else state
+            await call.output.line(f"{one['id']:<{width}}  {state:<9} {program}".rstrip())
     return 0
 
 
 def _shown(one: dict[str, Any]) -> dict[str, Any]:
-    return {"name": one["id"], "state": _state(one), "command": shlex.join(one["argv"])}
+    shown = {"name": one["id"], "state": _state(one), "command": shlex.join(one["argv"])}
+    return {**shown, "output_paused": True} if one.get("output_paused") else shown
 
 
 def _state(one: dict[str, Any]) -> str:
@@ -187,8 +190,10 @@ async def status(call: Call, words: list[str]) -> int:
     given = parsed(words, usage="k status [session]", flags=("-j",))
     name = await resolved(call, given.words[0] if given.words else None)
     found = await living(call, name)
-    shown = jsoned(_shown(found)) if "-j" in given.flags else f"OK {name} pipe=ok"
-    await call.output.line(shown)
+    shown = f"OK {name} pipe=ok"
+    if found.get("output_paused"):
+        shown += f" {paused_remark(name)}"
+    await call.output.line(jsoned(_shown(found)) if "-j" in given.flags else shown)
     return 0
 
 

@@ -89,6 +89,7 @@ class Survey:
             title=info["title"],
             last_line=self._last_line(info["instance"]),
             diagnosis=info["diagnosis"],
+            output_paused=info.get("output_paused"),  # not known to a daemon of an earlier build
         )
 
     def screen(self, row: Row) -> Sequence[str]:

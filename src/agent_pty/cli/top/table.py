@@ -44,6 +44,7 @@ class Row:
     title: str | None = None
     last_line: str = ""
     diagnosis: str | None = None
+    output_paused: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def _cut(text: str, columns: int) -> str:
 def state(row: Row) -> str:
     """Return the state of a session in at most nine characters."""
     if row.state != "exited":
-        return row.state
+        return "paused" if row.output_paused else row.state
     if row.signal is not None:
         return f"signal {row.signal}"
     return "exit ?" if row.exit_code is None else f"exit {row.exit_code}"

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from agent_pty.core.mark import PlacedMark
+from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.quit_keys import how_to_quit
 from agent_pty.core.tty_state import Verdict
@@ -213,7 +214,8 @@ class CellRunner:
     def _why_not(self) -> str:
         seen = self._readiness.observe()
         does = "waits for input" if seen.tty.reading else "is running"
-        return f"not at a prompt: {seen.name or 'the program'} {does}"
+        paused = paused_suffix(self._terminal.name, paused=self._terminal.output_paused)
+        return f"not at a prompt: {seen.name or 'the program'} {does}{paused}"
 
     # -- what happens
 

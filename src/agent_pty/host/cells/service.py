@@ -11,6 +11,7 @@ from collections import deque
 import msgspec
 
 from agent_pty.core.history import Entry, told
+from agent_pty.core.output_paused import paused_remark
 from agent_pty.errors import UnknownCell
 from agent_pty.host import principal
 from agent_pty.host.cells.cell import Cell, Result
@@ -188,7 +189,7 @@ class CellService:
             exit_code=result.exit_code if result else None,
             error=result.error if result else None,
             waiting_for=cell.waiting_for if cell.status is Status.WAITING else None,
-            hint=cell.hint,
+            hint=cell.hint or self._paused(cell),
             frame=result.frame if result else None,
             cwd=result.cwd if result else None,
             duration_ms=result.duration_ms if result else took,
@@ -198,6 +199,12 @@ class CellService:
             told=cell.timeouts_reported,
             lost=output.lost(log),
         )
+
+    def _paused(self, cell: Cell) -> str | None:
+        """Say that output is paused, of a cell that has not ended: it may never end."""
+        terminal = self._terminal
+        held_back = cell.result is None and terminal.output_paused
+        return paused_remark(terminal.name) if held_back else None
 
     async def _spilled(self, cell_id: str, output: OutputRange) -> str | None:
         """Write a large output to a file that any tool can read; None if the disk is full."""

@@ -20,6 +20,7 @@ from agent_pty.host import events
 from agent_pty.host.events import EventLog
 from agent_pty.host.principal import Principal
 from agent_pty.host.terminal import tty
+from agent_pty.host.terminal.flow_control import FlowControl
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.terminal.writer import Writer
 from agent_pty.ops.model import Ending, Killed, State
@@ -60,6 +61,7 @@ class Terminal:
         self._name = name
         self._master = master
         self._writer = Writer(master)
+        self._flow_control = FlowControl(output)
         self._state = State.RUNNING
         self._ending: Ending | None = None
         self._diagnosis: str | None = None
@@ -110,6 +112,14 @@ class Terminal:
     def active_at(self) -> float:
         """When the last input was given or the last output was read."""
         return self._active_at
+
+    @property
+    def output_paused(self) -> bool | None:
+        """Whether Ctrl-S or the program has stopped the output; None if that is not known."""
+        if not self.running:
+            return False
+        refuses = tty.refuses_output(self._master)
+        return self._flow_control.is_paused(refuses=refuses, quiet_since=self._active_at)
 
     @property
     def typing(self) -> asyncio.Lock:
@@ -248,6 +258,7 @@ class Terminal:
         self.output.note_input()
         echo = typed if tty.echoes(self._master) else ()
         cursor = self.output.cursor
+        self._flow_control.note_typed(data, tty.flow_keys(self._master))
         try:
             # The program works from here on. Listeners still see the moment before, because
             # nothing is read in between.

@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import select
 import struct
+import sys
 import termios
+from dataclasses import dataclass
 
 _GET_NUMBER = 0x80045430  # TIOCGPTN, Linux only
+_OPEN_PEER = 0x5441  # TIOCGPTPEER, Linux only
 
 
 def set_size(master: int, *, rows: int, cols: int) -> None:
@@ -60,6 +64,50 @@ def echoes(master: int) -> bool:
     except termios.error:
         return False
     return bool(local & termios.ECHO) or not local & termios.ICANON
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowKeys:
+    """The keys that stop and resume output, Ctrl-S and Ctrl-Q unless somebody chose others."""
+
+    stop: bytes
+    start: bytes
+
+
+def flow_keys(master: int) -> FlowKeys | None:
+    """Return the keys that stop and resume output; None if they are keys like any other."""
+    try:
+        modes = termios.tcgetattr(master)
+    except termios.error:
+        return None
+    if not modes[0] & termios.IXON:
+        return None
+    return FlowKeys(stop=modes[6][termios.VSTOP], start=modes[6][termios.VSTART])
+
+
+def refuses_output(master: int) -> bool | None:
+    """Whether the program cannot write now although we have read all that it wrote.
+
+    None if the kernel cannot be asked: not on macOS, nor without a free descriptor.
+    """
+    if sys.platform != "linux":
+        return None
+    flags = os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        program_end = fcntl.ioctl(master, _OPEN_PEER, flags)
+    except OSError:
+        return None
+    try:
+        # The order matters: polling the master waits until what was written can be read.
+        return not _ready(program_end, select.POLLOUT) and not _ready(master, select.POLLIN)
+    finally:
+        os.close(program_end)
+
+
+def _ready(fd: int, event: int) -> bool:
+    poll = select.poll()
+    poll.register(fd, event)
+    return bool(poll.poll(0))
 
 
 def name(master: int) -> str | None:

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from agent_pty.core.condition import debug_form
+from agent_pty.core.output_paused import paused_suffix
 from agent_pty.errors import WaitTimeout
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.screen import ScreenReader
@@ -47,10 +48,12 @@ class WaitService:
             error.details["observation"] = self._observed(None)
             raise error from None
         except TimeoutError:
+            seen = self._observed(None)
             raise WaitTimeout(
-                f"timed out waiting for {_shown(until)} in session {terminal.name}",
+                f"timed out waiting for {_shown(until)} in session {terminal.name}"
+                + paused_suffix(terminal.name, paused=seen.output_paused),
                 id=terminal.name,
-                observation=self._observed(None),
+                observation=seen,
             ) from None
         return self._observed(met)
 
@@ -80,6 +83,7 @@ class WaitService:
             match=met.found[:_TAIL_CHARACTERS] if met else None,
             cursor=cursor,
             id=terminal.name,
+            output_paused=terminal.output_paused,
         )
 
 
