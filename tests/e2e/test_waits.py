@@ -799,3 +799,41 @@ def test_a_wait_for_a_cell_that_runs_on_times_out(shared: Agent) -> None:
 
     with pytest.raises(WaitTimeout, match=cell):
         wait(shared, "endless", f"cell:{cell}", timeout_ms=0)
+
+
+@pytest.mark.parametrize("marks", [True, False])
+def test_trial_15_a_prompt_that_no_mark_confirms_is_called_a_guess(
+    agent: Agent, *, marks: bool
+) -> None:
+    """
+    A shell that marks its prompt is believed; a line that looks like a prompt is only a guess.
+    """
+    shell = ["/bin/bash", "--norc", "--noprofile"]
+    agent.ask("new", id="work", repo="/tmp", argv=shell, marks=marks)
+
+    first = agent.ask("wait", id="work", until="prompt")
+    agent.ask("send", id="work", text="true")
+    second = agent.ask("wait", id="work", until="prompt")
+    text = agent.ask("wait", id="work", until=["regex:[$#]", "prompt"], since=0)
+    said = agent.cli("wait", "work", "--until", "prompt")
+
+    assert (first["guess"], second["guess"]) == (not marks, not marks)
+    assert (text["matched"], text["guess"]) == ("regex:[$#]", False)
+    remark = "the prompt of work is a guess: the program does not mark it\n"
+    assert said.stderr == ("" if marks else remark)
+
+
+def test_trial_15_a_wait_for_several_says_which_prompt_is_a_guess(agent: Agent) -> None:
+    """
+    Each outcome says it for its own session, also in text.
+    """
+    shell = ["/bin/bash", "--norc", "--noprofile"]
+    for name, marks in (("marked", True), ("plain", False)):
+        agent.ask("new", id=name, repo="/tmp", argv=shell, marks=marks)
+
+    said = agent.cli("wait", "marked", "plain", "--all", "--until", "prompt")
+
+    assert sorted(said.stdout.splitlines()) == [
+        "marked matched prompt",
+        "plain matched prompt (a guess)",
+    ]

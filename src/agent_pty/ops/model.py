@@ -162,6 +162,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     id: str
     # Ctrl-S or the program has stopped the output; null if that is not known.
     output_paused: bool | None
+    # The prompt that ended the wait only looks like one: the program does not mark it.
+    guess: bool
 
 
 class Ending(Struct, frozen=True, kw_only=True):

@@ -194,6 +194,8 @@ async def _wait(call: Call, fields: Fields) -> int:
 
 async def _print_remarks(call: Call, seen: dict[str, Any]) -> None:
     """Say what the screen does not show; a host of an earlier build does not know it."""
+    if seen.get("guess"):
+        await call.warn(f"the prompt of {seen['id']} is a guess: the program does not mark it")
     if seen.get("output_paused"):
         await call.warn(paused_remark(seen["id"]))
 
@@ -204,8 +206,9 @@ async def _wait_for_several(call: Call, fields: Fields) -> int:
         await call.show_json(answer)
     for outcome in () if call.json else answer["outcomes"]:
         seen = outcome["observation"]
-        line = f"{outcome['id']} {outcome['code']} {seen['matched'] if seen else ''}"
-        await call.print(line.rstrip() + "\n")
+        line = f"{outcome['id']} {outcome['code']} {seen['matched'] if seen else ''}".rstrip()
+        guess = " (a guess)" if seen and seen.get("guess") else ""
+        await call.print(f"{line}{guess}\n")
     seen_all = [outcome["observation"] for outcome in answer["outcomes"]]
     return _FAIL_ON if any(seen and seen["failed"] for seen in seen_all) else 0
 

@@ -477,7 +477,7 @@ def test_a_prompt_that_comes_after_the_input_meets_a_wait() -> None:
             one.says("built\r\nbash-5.2$ ")
             met = await waiting
 
-            assert met == Met(condition="prompt", failing=False, found="prompt")
+            assert met == Met(condition="prompt", failing=False, found="prompt", guess=True)
 
     run(story)
 

@@ -84,6 +84,7 @@ class WaitService:
             cursor=cursor,
             id=terminal.name,
             output_paused=terminal.output_paused,
+            guess=met.guess if met else False,
         )
 
 

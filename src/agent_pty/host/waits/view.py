@@ -115,6 +115,15 @@ class TextView:
         return looks_like_prompt(output.transcript.pending.decode(errors="replace"))
 
 
+def prompt_is_marked(output: TerminalOutput, point: InputPoint) -> bool:
+    """Whether a mark says that the program is at its prompt, not only the look of the line."""
+    last = output.last_mark
+    if last is None or last.mark.kind != "B":
+        return False
+    # Not every program marks the beginning of a command: after Enter only a new mark counts.
+    return output.marks_seen > point.marks_seen or not point.entered
+
+
 def window(output: TerminalOutput, point: InputPoint, seen: int) -> int:
     """Return where to search from, when everything before *seen* was searched already."""
     end = output.log.committed

@@ -21,7 +21,15 @@ from agent_pty.core.condition import (
 from agent_pty.host import events
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.waits.pattern import compiled
-from agent_pty.host.waits.view import OVERLAP, STEP, InputPoint, TextView, point_now, window
+from agent_pty.host.waits.view import (
+    OVERLAP,
+    STEP,
+    InputPoint,
+    TextView,
+    point_now,
+    prompt_is_marked,
+    window,
+)
 
 # After something was drawn, search the screen once for a whole burst, not once per batch.
 _SEARCH_AFTER = 0.005
@@ -34,6 +42,7 @@ class Met:
     condition: str
     failing: bool
     found: str
+    guess: bool = False  # a prompt that no mark confirms
 
 
 class ProgramEnded(Exception):
@@ -200,7 +209,8 @@ class Waits:
         for condition, failing, test in waiter.machines:
             found = test.feed(event)
             if found is not None and not waiter.answer.done():
-                met = Met(condition=condition, failing=failing, found=found)
+                guess = condition == "prompt" and not prompt_is_marked(self._output, waiter.point)
+                met = Met(condition=condition, failing=failing, found=found, guess=guess)
                 waiter.answer.set_result(met)
 
     def _arm(self, waiter: _Waiter) -> None:
