@@ -72,6 +72,26 @@ def test_trial_03_a_full_disk_is_an_answer_and_nothing_is_left(
     assert user.transcript("work") == text
 
 
+@pytest.mark.parametrize("option", [[], ["--isolate"]], ids=["shared host", "own host"])
+def test_trial_03_a_disk_that_takes_no_more_files_is_full_too(
+    user: Agent, disk: SmallDisk, option: list[str]
+) -> None:
+    """
+    A session needs files, and perhaps a host, which needs a socket: the answer names the lack.
+    """
+    create = ("new", "--name", "other", *option, "--repo", "/tmp", "--", "/bin/cat")
+    disk.fill_with_files()
+
+    said = user.cli(*create)
+
+    assert said.returncode == 1
+    assert said.stderr.startswith("error: cannot ")
+    assert said.stderr.endswith("No space left on device\n")
+    assert names(user) == ["work"]
+    disk.free()
+    assert user.cli(*create).returncode == 0
+
+
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_trial_03_with_room_again_the_same_request_succeeds_without_a_restart(
     user: Agent, disk: SmallDisk, command: tuple[str, ...]

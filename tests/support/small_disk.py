@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ class SmallDisk:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._filler = path / "filler"
+        self._files = path / "files"
 
     def fill(self) -> None:
         """Leave no room for a single block."""
@@ -28,17 +31,26 @@ class SmallDisk:
                 file.write(_BLOCK)
         assert os.statvfs(self.path).f_bavail == 0
 
+    def fill_with_files(self) -> None:
+        """Leave no room for another file, however small."""
+        self._files.mkdir()
+        with contextlib.suppress(OSError):
+            for number in itertools.count():
+                (self._files / str(number)).touch()
+        assert os.statvfs(self.path).f_favail == 0
+
     def free(self) -> None:
         """Make room again."""
-        self._filler.unlink()
+        self._filler.unlink(missing_ok=True)
+        shutil.rmtree(self._files, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def small_disk(megabytes: int) -> Iterator[SmallDisk]:
+def small_disk(megabytes: int, *, files: int = 200) -> Iterator[SmallDisk]:
     """Mount a disk; skip the test where that is not allowed."""
     # Not tmp_path: a socket's path may have 107 bytes.
     place = tempfile.mkdtemp(prefix="ap-")
-    options = f"size={megabytes}m,mode=700"
+    options = f"size={megabytes}m,nr_inodes={files},mode=700"
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", options, "tmpfs", place],
         capture_output=True,

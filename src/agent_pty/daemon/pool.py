@@ -15,9 +15,10 @@ from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
-from agent_pty.errors import AgentPtyError, HostLost
+from agent_pty.errors import AgentPtyError, HostLost, SpawnFailed
 from agent_pty.host.message import Leave, Watch
 from agent_pty.host.serve import serve
+from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import Fork
 
@@ -106,7 +107,10 @@ class Pool:
     async def _start(self) -> HostLink:
         name, self._next = f"h{self._next}", self._next + 1
         if self._isolated:
-            forked = await self._keeper.ask(Fork(role="host", name=name))
+            try:
+                forked = await self._keeper.ask(Fork(role="host", name=name))
+            except KeeperError as error:
+                raise SpawnFailed(f"cannot start a host: {error}") from error
             return await self._connect(name, forked.pid, runs=self._keeper.build)
         listener = listen(self._layout.host_socket(name))
         self._hold(serve(self._layout, name, listener))
