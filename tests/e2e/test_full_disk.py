@@ -16,6 +16,9 @@ MEGABYTES = 4
 BASH = ("/bin/bash", "--norc", "--noprofile")
 # Far more than is kept in memory, and than there is room for.
 LINES = 400_000
+WRITTEN = sum(len(str(number)) + 1 for number in range(1, LINES + 1)) - 1
+# Blocks: a session's spool has 257.
+ROOM_FOR_A_SESSION = 290
 
 
 @pytest.fixture
@@ -115,7 +118,6 @@ def test_trial_03_k_says_in_its_answer_what_could_not_be_kept(user: Agent, disk:
     The object of a cell whose output did not fit has `lost`, and text says it where it is missing.
     """
     k = K(user)
-    written = sum(len(str(number)) + 1 for number in range(1, LINES + 1)) - 1
     disk.fill()
 
     said = k.cell("work", f"seq {LINES}", limit=60)
@@ -123,9 +125,9 @@ def test_trial_03_k_says_in_its_answer_what_could_not_be_kept(user: Agent, disk:
 
     assert list(said) == ["status", "output", "lost"]
     assert said["output"].endswith(f"\n{LINES}")
-    assert said["lost"] + len(said["output"]) == written
+    assert said["lost"] + len(said["output"]) == WRITTEN
     first, _, rest = plain.partition("\n")
-    assert first == f"[... {written - len(rest) + 1} bytes could not be kept ...]"
+    assert first == f"[... {WRITTEN - len(rest) + 1} bytes could not be kept ...]"
     assert rest.endswith(f"\n{LINES}\n")
 
 
@@ -133,7 +135,7 @@ def test_trial_03_agent_pty_says_in_its_answer_what_could_not_be_kept(
     user: Agent, disk: SmallDisk
 ) -> None:
     """
-    `run` counts in `lost` what neither memory nor file has; `exec` does so too.
+    `run` counts in `lost` what neither memory nor file has.
     """
     disk.fill()
     ran = user.ask("run", id="work", code=f"seq {LINES}", timeout_ms=60_000)
@@ -146,6 +148,27 @@ def test_trial_03_agent_pty_says_in_its_answer_what_could_not_be_kept(
     assert "bytes left out" in ran["output"]
     assert whole["lost"] == 0
     assert Path(whole["path"]).read_text().endswith("\n30000")
+
+
+def test_trial_03_exec_says_in_its_answer_what_could_not_be_kept(
+    user: Agent, disk: SmallDisk
+) -> None:
+    """
+    A program for which there was room, but not for its output: `gap`, and `lost` of `k exec`.
+    """
+    disk.fill(leave=ROOM_FOR_A_SESSION)
+    program = ["/bin/sh", "-c", f"seq {LINES}"]
+
+    ran = user.ask("exec", argv=program, repo="/tmp", timeout_ms=60_000)
+    user.ask("kill", id=ran["session"])
+    said = K(user).json("exec", "-j", "-t", "60", "--", *program)
+    plain = K(user).run("exec", "-t", "60", "--", *program).stdout
+
+    assert ran["gap"]["end"] > ran["gap"]["start"] == 0
+    assert list(said) == ["status", "output", "lost"]
+    assert said["lost"] + len(said["output"]) == WRITTEN
+    first, _, rest = plain.partition("\n")
+    assert first == f"[... {WRITTEN - len(rest) + 1} bytes could not be kept ...]"
 
 
 def test_trial_03_a_small_output_is_kept_without_a_disk(user: Agent, disk: SmallDisk) -> None:

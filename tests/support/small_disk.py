@@ -24,12 +24,13 @@ class SmallDisk:
         self._filler = path / "filler"
         self._files = path / "files"
 
-    def fill(self) -> None:
-        """Leave no room for a single block."""
+    def fill(self, *, leave: int = 0) -> None:
+        """Leave no room for a single block, or for *leave* of them."""
         with self._filler.open("ab", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(_BLOCK)
         assert os.statvfs(self.path).f_bavail == 0
+        os.truncate(self._filler, self._filler.stat().st_size - leave * len(_BLOCK))
 
     def fill_with_files(self) -> None:
         """Leave no room for another file, however small."""
