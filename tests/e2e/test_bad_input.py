@@ -55,6 +55,7 @@ CODES = {
     "daemon_error": 1,
     "daemon_running": 1,
     "daemon_unreachable": 1,
+    "disk_full": 1,
     "error": 1,
     "exited": 5,
     "usage": 2,

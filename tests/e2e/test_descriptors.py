@@ -42,7 +42,9 @@ def test_trial_17_a_daemon_without_descriptors_says_so_once_and_goes_on(agent: A
     Who is connected is served, who is not waits; the log has one line; all are answered in the end.
     """
     agent.new("work", "/bin/cat")
-    log = Path(agent.layout.log)
+    log, index = Path(agent.layout.log), Path(agent.layout.session_index)
+    # It is written a moment after a change.
+    eventually(lambda: index.exists() and "work" in index.read_text())
     with ExitStack() as crowd, wire(agent) as known:
         with limited(agent.pid_of("daemon"), free=3):
             waiting = [crowd.enter_context(wire(agent)) for _ in range(CROWD)]

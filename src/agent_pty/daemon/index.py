@@ -17,6 +17,7 @@ from agent_pty.ops.model import SessionInfo
 from agent_pty.store import atomic
 
 _SOON = 0.1
+_LATER = 1.0
 
 
 class Index:
@@ -26,6 +27,7 @@ class Index:
         self._path = path
         self._collect: Callable[[], list[SessionInfo]] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._failed = False
 
     def check(self) -> None:
         """Put a damaged index aside: somebody may want to know what was in it."""
@@ -58,4 +60,13 @@ class Index:
             data = msgspec.json.format(msgspec.json.encode(infos), indent=2)
             atomic.replace(self._path, data + b"\n", durable=False)
         except OSError as error:
+            self._try_again(collect, error)
+        else:
+            self._failed = False
+
+    def _try_again(self, collect: Callable[[], list[SessionInfo]], error: OSError) -> None:
+        """Write it later: what has changed must show even if nothing more changes."""
+        if not self._failed:
             log.line(f"daemon: cannot write {self._path}: {error}")
+        self._failed, self._collect = True, collect
+        self._timer = asyncio.get_running_loop().call_later(_LATER, self.flush)
