@@ -505,6 +505,19 @@ def test_a_server_that_stops_accepting_serves_on() -> None:
     tell(story)
 
 
+def test_trial_28_the_file_of_the_socket_belongs_to_its_owner() -> None:
+    """
+    A server that ends leaves the file alone, on every Python: it did not make it.
+    """
+
+    async def story(running: Service) -> None:
+        running.server.stop_accepting()
+
+        assert os.path.exists(running.path)
+
+    tell(story)
+
+
 def test_closing_hangs_up_on_everybody() -> None:
     """
     Clients see the end, and what was being done for them is cancelled.
