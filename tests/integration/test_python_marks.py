@@ -334,6 +334,24 @@ def test_a_file_may_end_python(repl: Marked, tmp_path: Path) -> None:
     assert repl.transcript.endswith("\nbye\n")
 
 
+@pytest.mark.parametrize("program", interpreters())
+def test_trial_28_starting_python_runs_no_file_of_the_user(program: str, tmp_path: Path) -> None:
+    """
+    A file in the directory may have the name of a module of Python's own; only the user imports it.
+    """
+    for name in ("ast", "code", "contextlib", "inspect", "linecache", "traceback"):
+        (tmp_path / f"{name}.py").write_text("print('I was run')\n")
+
+    with start(tmp_path, program=program) as marked:
+        first = marked.command("import sys")
+        before = marked.transcript
+        second = marked.command("sys.modules.pop('code', None) and None; import code")
+
+    assert first == ("", 0)
+    assert "I was run" not in before
+    assert second == ("I was run\n", 0)
+
+
 def test_the_history_has_the_users_lines_only(repl: Marked, tmp_path: Path) -> None:
     """
     The line that loads a file is not remembered.

@@ -5,8 +5,16 @@ visible neither in the user's namespace nor in tracebacks, history and environme
 """
 
 # It is never imported, so it is in no package; frames are read through a private name.
-# ruff: noqa: INP001, SLF001
+# ruff: noqa: E402, INP001, SLF001
 from __future__ import annotations
+
+import sys
+
+# Python looks for modules in the current directory first, where the user may have a file named like
+# a module of Python's own (`code.py`, `ast.py`). It must not be run by starting Python.
+_PATH = sys.path[:]
+sys.path[:] = [directory for directory in _PATH if directory]
+
 import __future__
 
 import ast
@@ -14,11 +22,13 @@ import builtins
 import contextlib
 import linecache
 import os
-import sys
 import traceback
+from collections.abc import Callable
 from types import CodeType, TracebackType
 
 import __main__
+
+sys.path[:] = _PATH
 
 _NONCE = os.read(3, 100).decode().strip()
 os.close(3)
@@ -255,11 +265,29 @@ def _run_users_file(path: str) -> None:
     _run([code])
 
 
+def _away_from_here(hook: Callable[[], object]) -> Callable[[], None]:
+    """Return a hook that does the same but imports nothing from the current directory."""
+
+    def hook_once() -> None:
+        sys.__interactivehook__ = hook
+        path, sys.path[:] = sys.path[:], [directory for directory in sys.path if directory]
+        try:
+            hook()
+        finally:
+            sys.path[:] = path
+
+    return hook_once
+
+
 def _start() -> None:
     del os.environ["AGENT_PTY_SCRIPT"]
     _give_back("PYTHONSTARTUP")
     if os.environ.get("PYTHONSTARTUP"):
         _run_users_file(os.environ["PYTHONSTARTUP"])
+    # Python's own hook imports a module `code` from 3.13 on; it is called after this file.
+    hook = getattr(sys, "__interactivehook__", None)
+    if hook is not None and getattr(hook, "__module__", None) == "site":
+        sys.__interactivehook__ = _away_from_here(hook)
     vars(builtins)["__cell__"] = _cell
     _hold()
 
