@@ -38,7 +38,9 @@ def in_custody(agent: Agent) -> bool:
     descriptors = f"/proc/{agent.pid_of('keeper')}/fd"
     try:
         held = [os.readlink(f"{descriptors}/{fd}") for fd in os.listdir(descriptors)]
-    except FileNotFoundError:  # a dead keeper, or a descriptor that was just closed
+    except (FileNotFoundError, PermissionError):
+        # A dead keeper, or a descriptor that was just closed. Of a process that nobody has
+        # reaped yet, an ordinary user may see nothing.
         return False
     sessions: int = agent.ask("status")["session_count"]
     return held.count("/dev/ptmx") == sessions
