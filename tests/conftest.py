@@ -24,6 +24,14 @@ def pytest_configure() -> None:
             signal.signal(number, lambda _number, _frame: None)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Refuse parameters from a set: their order would be another one in each worker."""
+    for mark in metafunc.definition.iter_markers("parametrize"):
+        if any(isinstance(one, set | frozenset) for one in (*mark.args, *mark.kwargs.values())):
+            name = metafunc.definition.nodeid
+            raise pytest.UsageError(f"{name}: sort the parameters, a set has no order")
+
+
 @contextlib.contextmanager
 def _fresh() -> Iterator[Agent]:
     # Not tmp_path: a socket's path may have 107 bytes.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ast
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -260,3 +262,30 @@ def test_what_is_allowed_passes(name: str, tmp_path: Path) -> None:
     check, path, text = SOUND[name]
 
     assert check(plant(tmp_path, path, text)) == []
+
+
+PARAMETERS = {
+    "{1, 2}": "sort the parameters",
+    "T.keys() - {1}": "sort the parameters",
+    "T.keys()": "2 passed",
+    "sorted({1, 2})": "2 passed",
+}
+
+
+@pytest.mark.parametrize("values", PARAMETERS)
+def test_trial_28_parameters_come_in_the_same_order_everywhere(values: str, tmp_path: Path) -> None:
+    """
+    Each worker must collect the same tests in the same order, so none may come from a set.
+    """
+    text = f"import pytest\nT = {{1: 0, 2: 0}}\n@pytest.mark.parametrize('x', {values})\n"
+    (tmp_path / "test_planted.py").write_text(text + "def test_planted(x): pass\n")
+
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "conftest", "-c", "/dev/null", tmp_path],
+        cwd=ROOT / "tests",
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
+    )
+
+    assert PARAMETERS[values] in done.stdout + done.stderr
