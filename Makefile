@@ -1,6 +1,8 @@
 # `make` alone lists the targets. Everything is built into .venv; nothing else is needed before.
+# With PYTHON=python3.13 that Python is used, in an environment of its own: .venv-python3.13.
 
-VENV := .venv
+PYTHON ?=
+VENV := .venv$(if $(PYTHON),-$(notdir $(PYTHON)))
 STAMP := $(VENV)/.stamp
 ARGS ?=
 ROUNDS ?= 1
@@ -8,7 +10,7 @@ ROUNDS ?= 1
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long peer reference check bench clean
+.PHONY: help setup demo test test-long smoke peer reference check bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -19,7 +21,7 @@ demo: $(STAMP) ## watch a real session at work
 	@sh scripts/demo
 
 # Two runs: what measures time comes last, with nothing beside it. Status 5: no test was selected.
-test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo"
+test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo" PYTHON=python3.13
 	@sh scripts/system-packages --for test
 	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile -m "not peer and not long and not serial" $(ARGS) || [ $$? = 5 ]
 	$(VENV)/bin/pytest -q -m "serial and not long" $(ARGS) || [ $$? = 5 ]
@@ -27,6 +29,9 @@ test: $(STAMP) ## run the tests, e.g. make test ARGS="-k foo"
 test-long: $(STAMP) ## run the large counts that `make test` leaves out
 	@sh scripts/system-packages --for test
 	$(VENV)/bin/pytest -q -m long $(ARGS)
+
+smoke: $(STAMP) ## try each surface on every Python that is here, as root also as an ordinary user
+	@sh scripts/smoke-everywhere $(VENV)/bin/python
 
 peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROUNDS=20
 	@sh scripts/system-packages --for test
@@ -44,13 +49,13 @@ bench: $(STAMP) ## measure, beside the peers
 	@if [ -d bench ]; then $(VENV)/bin/python -m bench $(ARGS); else echo 'bench: nothing to measure yet'; fi
 
 clean: ## remove what make created
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .bench
+	rm -rf .venv .venv-* .venv.lock .mypy_cache .ruff_cache .pytest_cache .hypothesis .bench
 	find src tests bench -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The stamp is written last, so an interrupted setup is taken up again.
 $(STAMP): pyproject.toml src/agent_pty/cli/script
 	@set -e; if ! $(VENV)/bin/python -m pip --version >/dev/null 2>&1; then \
-		python=$$(sh scripts/system-packages --for setup); \
+		python=$$(sh scripts/system-packages --for setup $(PYTHON)); \
 		echo "setup: $(VENV) with $$python"; \
 		"$$python" -m venv --clear $(VENV); \
 	fi
