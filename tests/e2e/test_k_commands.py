@@ -149,16 +149,51 @@ def test_peek_collects_nothing(k: K) -> None:
     cell = fired(k, name, "echo up; read line < peeked; echo $line; (exit 3)")
     await_up(k, name)
 
-    so_far = ('{"cell_id": "C", "status": "running", "output": "up"}\n', 0)
+    code = "echo up; read line < peeked; echo $line; (exit 3)"
+    so_far = (f'{{"cell_id": "C", "status": "running", "code": "{code}", "output": "up"}}\n', 0)
     assert [said(k, "peek", name), said(k, "peek", name, cell)] == [so_far] * 2
     (k.agent.home / "peeked").write_text("more\n")
     await_end(k, name, cell)
 
     result = {"cell_id": cell, "status": "done", "output": "up\nmore", "exit_code": 3}
-    assert [k.json("peek", name), k.json("peek", name, cell)] == [result] * 2
+    seen = {**result, "code": code}
+    assert [k.json("peek", name), k.json("peek", name, cell)] == [seen] * 2
     assert k.json("poll", name) == result
-    assert k.json("peek", name) == result
+    assert k.json("peek", name) == seen
     assert k.json("poll", name)["output"] == f"no active cell on '{name}'"
+
+
+def test_trial_12_peek_shows_the_newest_cell_and_its_code(k: K) -> None:
+    """
+    Without an id `k peek` shows the cell that ended last, not an older one that waits for a poll.
+    """
+    name = k.new("newest")
+    older = fired(k, name, "echo older")
+    await_end(k, name, older)
+
+    k.output(name, "echo newer\necho and more")
+
+    seen = k.json("peek", name)
+    assert list(seen) == ["cell_id", "status", "code", "output"]
+    assert (seen["code"], seen["output"]) == ("echo newer ...", "newer\nand more")
+    assert k.json("peek", name, older)["code"] == "echo older"
+
+
+def test_trial_12_poll_after_an_interrupt_gives_no_older_result(k: K) -> None:
+    """
+    After `k int` of the newest cell `k poll` says that there is none; the older one has its id.
+    """
+    name = k.new("older")
+    older = fired(k, name, "echo older")
+    await_end(k, name, older)
+    fired(k, name, "echo up; sleep 1000")
+    await_up(k, name)
+
+    k.run("int", name)
+
+    assert k.json("poll", name)["output"] == f"no active cell on '{name}'"
+    assert k.json("peek", name)["code"] == "echo up; sleep 1000"
+    assert k.json("poll", name, older)["output"] == "older"
 
 
 def test_peek_at_nothing(k: K) -> None:

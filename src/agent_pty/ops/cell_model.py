@@ -30,6 +30,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
 
     cell_id: str
     status: Status
+    # The beginning of its code, on one line: what tells it from other cells.
+    code: str = ""
     output: str
     exit_code: int | None
     # Why an `error` is one: interrupted, exited, incomplete input.

@@ -117,6 +117,8 @@ async def peek(call: Call, words: list[str]) -> int:
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["for"] is not None:
         facts["for"] = cell["for"]
+    if cell.get("code"):  # a host of an earlier build does not report it
+        facts["code"] = cell["code"]
     await _say_output(call, session, cell, facts, {**_extras(cell), **_why(cell)})
     return 0
 

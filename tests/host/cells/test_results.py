@@ -122,16 +122,37 @@ def test_the_newest_is_the_one_that_ended_last(results: Results) -> None:
     assert before is second
 
 
-def test_an_interrupted_cell_is_not_the_newest(results: Results) -> None:
+def test_trial_12_after_an_interrupted_cell_no_older_result_is_given(results: Results) -> None:
     """
-    Who interrupted it knows; by its id it can still be collected, once.
+    Whoever interrupted a cell would take an older result for its own; both are there by their id.
     """
     first = fired(results, "a")
     second = fired(results, "b", error="interrupted")
 
-    assert results.newest() is first
+    assert results.newest() is None
     assert results.last is second
     assert results.find("b") is second
+    assert results.find("a") is first
+
+
+def test_trial_12_older_results_follow_when_the_interrupted_one_is_no_news(
+    results: Results,
+) -> None:
+    """
+    Once the interrupted cell was collected, or another cell has ended, the newest is given first.
+    """
+    first = fired(results, "a")
+    second = fired(results, "b", error="interrupted")
+    third = fired(results, "c")
+
+    newest = results.newest()
+    results.collect(third)
+    before_collected = results.newest()
+    results.collect(second)
+
+    assert newest is third
+    assert before_collected is first
+    assert results.newest() is first
 
 
 def test_another_error_is_news(results: Results) -> None:
@@ -190,14 +211,18 @@ def test_collected_once_is_collected_for_all(results: Results, output: TerminalO
 
 def test_another_host_knows_which_is_newest(results: Results, output: TerminalOutput) -> None:
     """
-    The order is that in which they ended, and an interrupted one is not the newest there either.
+    The order is that in which they ended, and an interrupted one hides older ones there as well.
     """
     for age, (name, error) in enumerate([("a", "interrupted"), ("b", None), ("c", None)]):
         fired(results, name, error)
         os.utime(f"{results._directory}/{name}.json", (1e9 - age, 1e9 - age))
 
-    newest = Results(output.directory, output).newest()
+    again = Results(output.directory, output)
+    hidden = again.newest()
+    again.collect(again.find("a"))
+    newest = again.newest()
 
+    assert hidden is None
     assert newest is not None
     assert newest.id == "b"
 

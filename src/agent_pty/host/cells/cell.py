@@ -37,7 +37,8 @@ class CellStart(Struct, frozen=True, kw_only=True):
 
     *typed* is where the transcript was, *number* that of the prompt, *prompt* what stood on the
     line, *reader* the process that read it. *lines* will be echoed if *echoed*. In *line_mode*
-    the kernel edits the line. *drawn* is how much was drawn all over the screen until then.
+    the kernel edits the line. *drawn* is how much was drawn all over the screen until then. *code*
+    is what was asked for, shortened.
     """
 
     cell_id: str
@@ -52,6 +53,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     began: float
     limit: float | None
     reader: int | None = None
+    code: str = ""
 
     def owns(self, placed: PlacedMark) -> bool:
         """Whether a mark is of this cell, not an older one that is seen again after a crash."""
@@ -72,6 +74,7 @@ class Result(Struct, frozen=True, kw_only=True):
     error: str | None = None
     cwd: str | None = None
     duration_ms: int = 0
+    code: str = ""
 
 
 class Phase(enum.Enum):
@@ -87,10 +90,13 @@ class Phase(enum.Enum):
 class Cell:
     """A cell that has the session, or had it."""
 
-    def __init__(self, cell_id: str, *, fired: bool, limit: float | None = None) -> None:
+    def __init__(
+        self, cell_id: str, *, fired: bool, limit: float | None = None, code: str = ""
+    ) -> None:
         self.id = cell_id
         self.fired = fired
         self.limit = limit
+        self.code = code  # shortened, to tell it from other cells
         self.changed = asyncio.Event()
         self._phase = Phase.PREPARING
         self._began = time.monotonic()
@@ -108,7 +114,7 @@ class Cell:
     @classmethod
     def resumed(cls, start: CellStart) -> Cell:
         """Return the cell that ran when the host before us died."""
-        cell = cls(start.cell_id, fired=True, limit=start.limit)
+        cell = cls(start.cell_id, fired=True, limit=start.limit, code=start.code)
         cell.begin(start, modes=None)
         cell.typed()
         return cell
@@ -116,7 +122,7 @@ class Cell:
     @classmethod
     def ended(cls, result: Result) -> Cell:
         """Return a cell whose result was found in a file."""
-        cell = cls(result.cell_id, fired=True)
+        cell = cls(result.cell_id, fired=True, code=result.code)
         cell.finish(result)
         return cell
 

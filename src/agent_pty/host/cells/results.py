@@ -114,11 +114,14 @@ class Results:
         return self._recent.get(cell_id) or self.find(cell_id)
 
     def newest(self) -> Cell | None:
-        """Return the cell that ended last and was not collected, unless it was interrupted."""
-        for cell in reversed(self._kept.values()):
-            if cell.result is not None and cell.result.error != "interrupted":
-                return cell
-        return None
+        """Return the cell that ended last and was not collected.
+
+        Whoever interrupted a cell knows its result: it is given by its id only. Directly after
+        that, an older result would be taken for it, so there is none.
+        """
+        if self.last is not None and _interrupted(self.last) and self.last.id in self._kept:
+            return None
+        return next((one for one in reversed(self._kept.values()) if not _interrupted(one)), None)
 
     def collect(self, cell: Cell) -> None:
         """Forget a result that was given out."""
@@ -156,7 +159,11 @@ class Results:
     def _take(self, path: str) -> None:
         with open(path, "rb") as file, contextlib.suppress(msgspec.DecodeError):
             cell = Cell.ended(msgspec.json.decode(file.read(), type=Result))
-            self._kept[cell.id] = cell
+            self.last = self._kept[cell.id] = cell
+
+
+def _interrupted(cell: Cell) -> bool:
+    return cell.result is not None and cell.result.error == "interrupted"
 
 
 def event_of(result: Result) -> str:

@@ -19,11 +19,13 @@ from agent_pty.core.mark import PlacedMark
 from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.quit_keys import how_to_quit
+from agent_pty.core.short_code import shortened
 from agent_pty.core.tty_state import Verdict
 from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import events
 from agent_pty.host.cells.capture import Capture
-from agent_pty.host.cells.cell import Cell, CellStart, Phase, Result, WaitingFor
+from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor
+from agent_pty.host.cells.cell_start import cell_start
 from agent_pty.host.cells.completion import INCOMPLETE, Completion, completion_of, is_ladder
 from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.interrupt import CTRL_C, Interrupter
@@ -32,7 +34,7 @@ from agent_pty.host.cells.poller import Poller
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results, event_of
 from agent_pty.host.cells.steadiness import Steadiness
-from agent_pty.host.cells.submit import Submission, Submitter
+from agent_pty.host.cells.submit import Submitter
 from agent_pty.host.principal import SYSTEM
 from agent_pty.host.terminal.input import Input
 from agent_pty.host.terminal.terminal import InputKind, Terminal
@@ -141,7 +143,8 @@ class CellRunner:
         self._check_alive()
         if self._active is not None:
             raise CellActive(self._active.id)
-        cell = self._active = Cell(secrets.token_hex(6), fired=fired, limit=limit)
+        cell = Cell(secrets.token_hex(6), fired=fired, limit=limit, code=shortened(code))
+        self._active = cell
         try:
             await self.ready(patience)
             if cell.interrupting:  # nothing was typed, and nothing will be
@@ -160,7 +163,14 @@ class CellRunner:
         seen = self._readiness.observe_at_prompt()
         marked = self._readiness.ready == "marks" and is_ladder(self._frame)
         submission = self._submitter.prepare(code, marked=marked, frame=self._frame)
-        start = self._cell_start(cell, submission, seen)
+        start = cell_start(
+            cell,
+            submission,
+            seen,
+            output=self._terminal.output,
+            frame=self._frame,
+            number=self._readiness.number,
+        )
         cell.begin(start, modes=self._terminal.modes())
         self._capture = Capture(start, self._terminal.output)
         self._completion = completion_of(self._capture)
@@ -169,23 +179,6 @@ class CellRunner:
         self._publish(cell, "fired")
         await self._submitter.type(submission)
         cell.typed()
-
-    def _cell_start(self, cell: Cell, submission: Submission, seen: Foreground) -> CellStart:
-        output = self._terminal.output
-        return CellStart(
-            cell_id=cell.id,
-            frame=self._frame,
-            typed=output.log.committed + len(output.transcript.pending),
-            lines=submission.lines,
-            echoed=seen.tty.echo or not seen.tty.line_mode,
-            line_mode=seen.tty.line_mode,
-            drawn=seen.drawn,
-            number=self._readiness.number,
-            prompt=seen.tty.line,
-            began=time.monotonic(),
-            limit=cell.limit,
-            reader=seen.reader.pid if seen.reader is not None else None,
-        )
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed; raise why it cannot."""
@@ -309,7 +302,9 @@ class CellRunner:
         if cell.interrupting:
             result = msgspec.structs.replace(result, status=Status.ERROR, error="interrupted")
         took = int((time.monotonic() - cell.began) * 1000)
-        result = msgspec.structs.replace(result, cwd=self._terminal.cwd(), duration_ms=took)
+        result = msgspec.structs.replace(
+            result, code=cell.code, cwd=self._terminal.cwd(), duration_ms=took
+        )
         cell.finish(result)
         self.results.add(cell, result)
         self._publish(cell, event_of(result))

@@ -75,7 +75,9 @@ class CellService:
 
     async def peek(self, cell_id: str | None, *, spill: bool) -> CellReport:
         """Tell how a cell is and what it wrote so far, and leave everything as it is."""
-        cell = self._asked(cell_id) or self._runner.results.last
+        results = self._runner.results
+        newest = self._runner.active or results.last or results.newest()
+        cell = newest if cell_id is None else self._asked(cell_id)
         if cell is None:
             raise UnknownCell("no cell was run yet")
         return await self._full(cell, spill=spill)
@@ -185,6 +187,7 @@ class CellService:
         return CellReport(
             cell_id=cell.id,
             status=cell.status,
+            code=cell.code,
             output=text,
             exit_code=result.exit_code if result else None,
             error=result.error if result else None,
