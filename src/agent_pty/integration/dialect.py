@@ -28,16 +28,17 @@ class Dialect:
     is_simple: Callable[[str], bool] = one_line
     pastes: bool = False
     answers: bool = False  # it says what stands on its line when it is asked
+    exit_codes: bool = False  # its mark D has an exit code; without one, the code is unknown
     loops: bool = False  # it waits for its keyboard and for everything else in the same place
 
 
 _DIALECTS: dict[str, Dialect] = {
-    "bash": Dialect(load=". '{path}'", pastes=True, answers=True),
-    "zsh": Dialect(load=". '{path}'", pastes=True, answers=True),
-    "fish": Dialect(load="source '{path}'", pastes=True, answers=True),
-    "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple),
-    "python": Dialect(load=python.LOAD, is_simple=python.is_simple),
-    "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple),
+    "bash": Dialect(load=". '{path}'", pastes=True, answers=True, exit_codes=True),
+    "zsh": Dialect(load=". '{path}'", pastes=True, answers=True, exit_codes=True),
+    "fish": Dialect(load="source '{path}'", pastes=True, answers=True, exit_codes=True),
+    "dash": Dialect(load=dash.LOAD, text=dash.TEXT, is_simple=dash.is_simple, exit_codes=True),
+    "python": Dialect(load=python.LOAD, is_simple=python.is_simple, exit_codes=True),
+    "ipython": Dialect(load=ipython.LOAD, is_simple=ipython.is_simple, exit_codes=True),
     "node": Dialect(load=node.LOAD, is_simple=node.is_simple, loops=True),
     "psql": Dialect(load=psql.LOAD, is_simple=psql.is_simple),
     "sqlite3": Dialect(load=sqlite3.LOAD, is_simple=sqlite3.is_simple),

@@ -37,7 +37,11 @@ Spill = Annotated[bool, Meta(description="put an output above 64 KiB into a file
 
 
 class Run(Mutation, frozen=True, kw_only=True):
-    """Run code in the shell or REPL of a session and return its output and exit code."""
+    """Run code in the shell or REPL of a session and return its output and exit code.
+
+    The command exits as the code did; 4: timeout, 8: it waits for a person, 122: the exit code is
+    unknown, because a nested or remote shell does not report it.
+    """
 
     id: Id
     code: Code

@@ -34,6 +34,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     code: str = ""
     output: str
     exit_code: int | None
+    # There is an exit code, but nobody could report it. False with no exit code: there is none.
+    exit_code_unknown: bool = False
     # Why an `error` is one: interrupted, exited, incomplete input.
     error: str | None
     # What a `waiting` cell waits for, and how to continue; the latter also if output is paused.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_pty.core.command import Call, fitted_text
+from agent_pty.core.exit_code import cell_status
 
 _TIMED_OUT = 4
 _WAITS = 8
@@ -13,11 +14,8 @@ _WAITS = 8
 async def print_result(call: Call, cell: dict[str, Any]) -> int:
     """Print a cell; return its own exit status, or one that says why it has none."""
     await print_so_far(call, cell)
-    status = cell["status"]
-    if status == "error":
-        return cell["exit_code"] or 1
     by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
-    return by_status.get(status, cell["exit_code"] or 0)
+    return by_status.get(cell["status"]) or cell_status(cell)
 
 
 async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
@@ -52,4 +50,6 @@ def _remark(cell: dict[str, Any]) -> str | None:
             return f"{which} is running" + (f"; {cell['hint']}" if cell["hint"] else "")
     if cell.get("lost"):  # a host of an earlier build does not count it
         return f"{which}: {cell['lost']} bytes of its output could not be kept"
+    if cell.get("exit_code_unknown"):
+        return f"{which}: its exit code is unknown: what ran the code does not report it"
     return f"the whole output is in {cell['path']}" if cell["path"] else None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from agent_pty.core.command import Call, Command, assignments, directory, duration, part, program
+from agent_pty.core.exit_code import UNKNOWN_STATUS, program_status
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Gap, Wanted
@@ -24,6 +25,7 @@ class Exec(Mutation, frozen=True, kw_only=True):
     """Run one program, without a shell, in a terminal of its own and wait until it ends.
 
     After the time limit it continues as a session. A program that ends in time leaves no session.
+    The command exits as the program did; 4: timeout, 122: its exit code is unknown.
     """
 
     argv: Annotated[list[str], Meta(min_length=1, description="program and arguments")]
@@ -152,7 +154,10 @@ async def _print_executed(call: Call, done: dict[str, Any]) -> int:
         await call.warn(f"gap: text up to cursor {end} could not be kept")
     if done["truncated"]:
         await call.warn(f"all of it: agent-pty read {done['session']}")
-    return 128 + done["signal"] if done["signal"] else done["exit_code"] or 0
+    status = program_status(done["exit_code"], done["signal"])
+    if status == UNKNOWN_STATUS and done["exit_code"] is None:
+        await call.warn("its exit code is unknown: the process that would know it has ended")
+    return status
 
 
 OP = Op(

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
+from agent_pty.core.exit_code import UNKNOWN_STATUS, cell_status
 from agent_pty.errors import (
     AgentPtyError,
     CellActive,
@@ -41,7 +42,10 @@ async def run(call: Call, words: list[str]) -> int:
         await _say_json(call, session, cell)
     else:
         await _say_plain(call, session, cell)
-    return _status(cell, own="-e" in given.flags)
+    status = _status(cell, own="-e" in given.flags)
+    if status == UNKNOWN_STATUS and cell["exit_code"] is None and "-j" not in given.flags:
+        await call.output.err("k: the exit code is unknown: what ran the code does not report it")
+    return status
 
 
 async def _interruptible(call: Call, session: str, code: str, limit: int) -> dict[str, Any]:
@@ -176,18 +180,18 @@ async def _refused(call: Call, reason: str, *, json: bool) -> int:
 
 
 def _status(cell: dict[str, Any], *, own: bool) -> int:
-    if cell["status"] == "error":
-        return (cell["exit_code"] or 1) if own else 1
     if not own:
-        return 0
+        return 1 if cell["status"] == "error" else 0
     by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
-    return by_status.get(cell["status"], cell["exit_code"] or 0)
+    return by_status.get(cell["status"]) or cell_status(cell)
 
 
 def _extras(cell: dict[str, Any]) -> dict[str, Any]:
     """What the contract does not have comes last, and only when there is something to say."""
     told = cell["status"] == "done" or cell["error"] == "exited"
-    code = {"exit_code": cell["exit_code"]} if told and cell["exit_code"] else {}
+    # An exit code that nobody could report is null. A host of an earlier build does not tell.
+    unknown = cell.get("exit_code_unknown", False)
+    code = {"exit_code": cell["exit_code"]} if told and (cell["exit_code"] or unknown) else {}
     return {**code, **({"hint": cell["hint"]} if cell["hint"] else {})}
 
 

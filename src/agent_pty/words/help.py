@@ -27,7 +27,8 @@ Usage:
 
 Session resolves: explicit arg > K_SESSION env > the only session there is.
 Options come before the session. -j prints JSON everywhere. -t 0: no limit.
--e: exit with the command's own status (124: timed out, 125: waits for input).
+-e: exit with the command's own status (124: timed out, 125: waits for input,
+122: unknown, because a nested or remote shell does not report it).
 
 When is a cell finished?
   By itself: bash, zsh, fish, sh, python, ipython, node, psql, sqlite3 and gdb
@@ -43,7 +44,7 @@ JSON output (-j / fire / poll / peek):
   fired:        {"cell_id": "...", "status": "fired"}
   running:      {"cell_id": "...", "status": "running"}
   done:         {"cell_id": "...", "status": "done", "output": "..."}
-                and as last key "exit_code": N unless it is 0
+                and as last key "exit_code": N unless it is 0; null: unknown
   waiting:      {"cell_id": "...", "status": "waiting", "for": "input",
                  "output": "..."}   or "secret"; answer with k keys, or k int
   timeout:      {"cell_id": "...", "status": "timeout", "output": ""}

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import AsyncIterator
 from typing import Any
 
+from agent_pty.core.exit_code import program_status
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
@@ -236,12 +237,13 @@ async def execute(call: Call, words: list[str]) -> int:
 
 
 async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
-    code = (128 + done["signal"]) if done["signal"] else done["exit_code"]
+    code = 128 + done["signal"] if done["signal"] else done["exit_code"]
     kept = done["truncated"] and not done["running"]
     pages = _pages(call, done["session"]) if kept else _one(done)
     if json:
         extras = {"session": done["session"]} if done["running"] else {}
-        await _say_json(call, done, pages, extras | ({"exit_code": code} if code else {}))
+        known = code == 0 or (done["running"] and code is None)
+        await _say_json(call, done, pages, extras | ({} if known else {"exit_code": code}))
     else:
         await _say_plain(call, pages)
     if kept:  # only for its output
@@ -249,7 +251,7 @@ async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
     if done["running"]:
         await call.output.err(f"k: timed out; it goes on as session {done['session']}")
         return _TIMED_OUT
-    return code or 0
+    return program_status(done["exit_code"], done["signal"])
 
 
 # Text, and how many bytes before it are missing.

@@ -12,6 +12,8 @@ from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import CompletedBy, Status
 
 _ECHO_WITHIN = 64 * 1024
+# The program of the session has ended, and the cell with it.
+EXITED = "exited"
 # Echoes of several lines are searched for in no more text than this.
 _UNECHOED = 1024 * 1024
 
@@ -103,6 +105,7 @@ class Capture:
             output=output,
             frame=frame,
             exit_code=code,
+            exit_code_unknown=code is None and self.cell.exit_codes,
         )
 
     def failed(self, error: str, *, code: int | None = None, at_prompt: bool = False) -> Result:
@@ -114,4 +117,5 @@ class Capture:
             frame=None,
             error=error,
             exit_code=code,
+            exit_code_unknown=code is None and error == EXITED,
         )

@@ -38,7 +38,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     *typed* is where the transcript was, *number* that of the prompt, *prompt* what stood on the
     line, *reader* the process that read it. *lines* will be echoed if *echoed*. In *line_mode*
     the kernel edits the line. *drawn* is how much was drawn all over the screen until then. *code*
-    is what was asked for, shortened.
+    is what was asked for, shortened; *exit_codes* is whether what runs it has an exit code for it.
     """
 
     cell_id: str
@@ -54,6 +54,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     limit: float | None
     reader: int | None = None
     code: str = ""
+    exit_codes: bool = False
 
     def owns(self, placed: PlacedMark) -> bool:
         """Whether a mark is of this cell, not an older one that is seen again after a crash."""
@@ -71,6 +72,7 @@ class Result(Struct, frozen=True, kw_only=True):
     output: OutputRange = OutputRange(start=0, end=0)
     frame: CompletedBy | None
     exit_code: int | None = None
+    exit_code_unknown: bool = False  # there is one, but nobody could report it
     error: str | None = None
     cwd: str | None = None
     duration_ms: int = 0

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import time
 
+from agent_pty.core.exit_code import has_exit_codes
 from agent_pty.host.cells.cell import Cell, CellStart
+from agent_pty.host.cells.completion import is_ladder
 from agent_pty.host.cells.foreground import Foreground
+from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.submit import Submission
 from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.integration.dialect import dialect
 
 
 def cell_start(
@@ -17,7 +21,7 @@ def cell_start(
     *,
     output: TerminalOutput,
     frame: str,
-    number: int | None,
+    readiness: Readiness,
 ) -> CellStart:
     """Return what must be known to see the end of *cell*, whose code is typed now."""
     return CellStart(
@@ -28,10 +32,18 @@ def cell_start(
         echoed=seen.tty.echo or not seen.tty.line_mode,
         line_mode=seen.tty.line_mode,
         drawn=seen.drawn,
-        number=number,
+        number=readiness.number,
         prompt=seen.tty.line,
         began=time.monotonic(),
         limit=cell.limit,
         reader=seen.reader.pid if seen.reader is not None else None,
         code=cell.code,
+        exit_codes=is_ladder(frame) and _has_exit_codes(seen, readiness),
     )
+
+
+def _has_exit_codes(seen: Foreground, readiness: Readiness) -> bool:
+    """Whether what reads the code has an exit code for it: a REPL that marks says so itself."""
+    if readiness.ready == "marks":
+        return dialect(readiness.program).exit_codes
+    return has_exit_codes(seen.name)

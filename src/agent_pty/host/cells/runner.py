@@ -23,7 +23,7 @@ from agent_pty.core.short_code import shortened
 from agent_pty.core.tty_state import Verdict
 from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import events
-from agent_pty.host.cells.capture import Capture
+from agent_pty.host.cells.capture import EXITED, Capture
 from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor
 from agent_pty.host.cells.cell_start import cell_start
 from agent_pty.host.cells.completion import INCOMPLETE, Completion, completion_of, is_ladder
@@ -169,7 +169,7 @@ class CellRunner:
             seen,
             output=self._terminal.output,
             frame=self._frame,
-            number=self._readiness.number,
+            readiness=self._readiness,
         )
         cell.begin(start, modes=self._terminal.modes())
         self._capture = Capture(start, self._terminal.output)
@@ -326,7 +326,7 @@ class CellRunner:
         self._gone = ending
         self._poller.stop()
         if self._active is not None and self._capture is not None:
-            self._finish(self._active, self._capture.failed("exited", code=ending.status))
+            self._finish(self._active, self._capture.failed(EXITED, code=ending.status))
         self._readiness.changed.set()
 
     # -- stopping

@@ -190,6 +190,7 @@ class CellService:
             code=cell.code,
             output=text,
             exit_code=result.exit_code if result else None,
+            exit_code_unknown=result is not None and result.exit_code_unknown,
             error=result.error if result else None,
             waiting_for=cell.waiting_for if cell.status is Status.WAITING else None,
             hint=cell.hint or self._paused(cell),
