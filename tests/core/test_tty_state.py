@@ -140,6 +140,39 @@ CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
 }
 
 
+RELAY = replace(SHELL, own=False, polling=True, relays=True)
+
+# Reason -> the line behind a relay, the verdict.
+RELAYED: dict[str, tuple[str, Verdict]] = {
+    "nothing": ("", Verdict.BUSY),
+    "output that is not complete": ("Compiling", Verdict.BUSY),
+    "progress": ("45% (450/1000)", Verdict.BUSY),
+    "the learned prompt": ("ready ", Verdict.PROMPT),
+    "what looks like a prompt": ("me@host:~$ ", Verdict.PROMPT),
+    "what ends as prompts of shells do": ("inner:/usr$ ", Verdict.PROMPT),
+    "a price": ("30$ ", Verdict.BUSY),
+    "a question": ("Name: ", Verdict.INPUT),
+    "a question for a secret": ("[sudo] password for me: ", Verdict.SECRET),
+}
+
+
+@pytest.mark.parametrize("reason", RELAYED)
+def test_trial_07_behind_a_relay_only_the_line_counts(reason: str) -> None:
+    """
+    A relay always reads: what is on the other side of it is judged by the line alone.
+    """
+    line, verdict = RELAYED[reason]
+
+    assert judge(replace(RELAY, line=line), Known(prompt="ready ")) is verdict
+
+
+def test_trial_07_a_full_screen_behind_a_relay_is_one() -> None:
+    """
+    The alternate screen shows that a full-screen program runs on the other side.
+    """
+    assert judge(replace(RELAY, alternate=True, line=""), UNKNOWN) is Verdict.SCREEN
+
+
 @pytest.mark.parametrize("reason", CASES)
 def test_who_sits_at_the_keyboard_tells_what_is_going_on(reason: str) -> None:
     """

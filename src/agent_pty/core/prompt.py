@@ -38,6 +38,7 @@ _DATABASE = r"\w\w++=[*!^]?[#>]|\w++(?: \w++)? \[[^\[\]]*+\](?: \w++)?>|[\w.-]++
 _PLACED = f"{_AT_HOST}|{_BRACKETED}|{_PATH}|{_WINDOWS}|{_NAME}|{_TOOL}|{_DATABASE}"
 _PROMPT = re.compile(rf"(?:{_DEBUGGER}|{_PYTHON}|{_ARROW}|{_BARE}|{_BEFORE}(?:{_PLACED}))(?!\S)")
 
+_SIGN = re.compile(r"[$#%\u276fλ»] \Z")
 _AMOUNT = re.compile(r"(?:.*[\s~/])?[\d.,]++[%$]")
 
 # A bare `#` or `%` is followed by a comment or a heading more often than by a command.
@@ -65,6 +66,11 @@ def looks_like_prompt(line: str) -> bool:
         return True
     found = _match(shown)
     return found is not None and found.end() == len(shown)
+
+
+def ends_in_sign(line: str) -> bool:
+    """Say whether a sign of shells and a blank end *line*, whatever precedes: a weak guess."""
+    return _SIGN.search(line) is not None and not _AMOUNT.fullmatch(line.rstrip())
 
 
 def prompt_prefix(line: str) -> str | None:

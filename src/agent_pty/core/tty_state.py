@@ -10,7 +10,8 @@ import enum
 from dataclasses import dataclass
 from typing import Final
 
-from agent_pty.core.prompt import looks_like_prompt
+from agent_pty.core.prompt import ends_in_sign, looks_like_prompt
+from agent_pty.core.question import asks_for_secret, looks_like_question
 
 # Any line may end with a prompt of fewer characters, so that proves nothing.
 _SHORTEST_PROMPT: Final = 2
@@ -31,12 +32,14 @@ class TtyState:
     """What reads the keyboard and how the terminal is set, at one moment.
 
     *reading* is whether a process is blocked reading the terminal, *polling* whether it waits for
-    other things as well, *own* whether it is the session's program itself.
+    other things as well, *own* whether it is the session's program itself. *relays*: it passes on
+    what is typed (ssh, `script`, sudo), so it always reads, whatever is done on the other side.
     """
 
     reading: bool
     own: bool
     polling: bool = False
+    relays: bool = False
     line_mode: bool
     echo: bool
     alternate: bool
@@ -63,11 +66,22 @@ def judge(tty: TtyState, known: Known) -> Verdict:
         return Verdict.BUSY
     if tty.alternate:
         return Verdict.SCREEN
-    if _may_be_prompt(tty, known) and _is_prompt(tty, known):
+    if tty.relays:
+        return _behind_relay(tty, known)
+    if _may_be_prompt(tty, known) and shows_prompt(tty.line, known.prompt):
         return Verdict.PROMPT
     if known.drawn and not tty.own and not tty.line_mode:
         return Verdict.SCREEN  # `top` draws on the primary screen
     return Verdict.SECRET if tty.line_mode and not tty.echo else Verdict.INPUT
+
+
+def _behind_relay(tty: TtyState, known: Known) -> Verdict:
+    """Judge by the line alone: who reads on the other side, and with what echo, is not seen."""
+    if shows_prompt(tty.line, known.prompt) or ends_in_sign(tty.line):
+        return Verdict.PROMPT
+    if not looks_like_question(tty.line):
+        return Verdict.BUSY
+    return Verdict.SECRET if asks_for_secret(tty.line) else Verdict.INPUT
 
 
 def _may_be_prompt(tty: TtyState, known: Known) -> bool:
@@ -75,10 +89,15 @@ def _may_be_prompt(tty: TtyState, known: Known) -> bool:
     return not known.marks or not tty.own or known.replaced
 
 
-def _is_prompt(tty: TtyState, known: Known) -> bool:
-    shown = tty.line.rstrip()
-    before = (known.prompt or "").rstrip()
+def shows_prompt(line: str, learned: str | None) -> bool:
+    """Say whether a line ends with the prompt that was there before, or looks like a prompt."""
+    return shows_learned_prompt(line, learned) or looks_like_prompt(line)
+
+
+def shows_learned_prompt(line: str, learned: str | None) -> bool:
+    """Say whether a line ends with the prompt that was there before."""
+    shown, before = line.rstrip(), (learned or "").rstrip()
     # Output without a line end precedes the prompt on the same line.
     if len(before) >= _SHORTEST_PROMPT and shown.endswith(before):
         return True
-    return shown == before != "" or looks_like_prompt(shown)
+    return shown == before != ""

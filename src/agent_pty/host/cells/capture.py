@@ -41,11 +41,27 @@ class Capture:
         """Where output begins: at the mark that says so, else after the echo of the line."""
         if self._begin is not None:
             return self._begin
-        data = self.read(self.cell.typed, _ECHO_WITHIN)
-        if self.cell.echoed and b"\n" not in data:
+        cell = self.cell
+        data = self.read(cell.typed, _ECHO_WITHIN)
+        if cell.echoed and b"\n" not in data:
             return self.end + len(self.line)
-        typed = self.cell.lines[0] if self.cell.lines else ""
-        return self.cell.typed + echo_end(data, typed, echoed=self.cell.echoed)
+        typed = cell.lines[0] if cell.lines else ""
+        begin = cell.typed + echo_end(data, typed, echoed=cell.echoed)
+        if begin > cell.typed or not cell.glued:
+            return begin
+        # A line editor may have drawn its line again, at the left margin, over that output.
+        redrawn = cell.typed - cell.glued
+        end = echo_end(self.read(redrawn, _ECHO_WITHIN), typed, echoed=cell.echoed)
+        return redrawn + end if end else begin
+
+    @property
+    def answered(self) -> bool:
+        """Whether anything was written since the code was typed, if only the echo of it.
+
+        What is typed into a relay may be on its way for a while, and the old prompt stands there.
+        """
+        written = self.end + len(self.line)
+        return written != self.cell.typed or self.line.decode(errors="replace") != self.cell.prompt
 
     def read(self, start: int, limit: int) -> bytes:
         """Return finished lines from a place on."""

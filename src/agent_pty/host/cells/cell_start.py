@@ -24,6 +24,8 @@ def cell_start(
     readiness: Readiness,
 ) -> CellStart:
     """Return what must be known to see the end of *cell*, whose code is typed now."""
+    line = seen.tty.line
+    prompt = readiness.prompt.at(line)
     return CellStart(
         cell_id=cell.id,
         frame=frame,
@@ -33,7 +35,8 @@ def cell_start(
         line_mode=seen.tty.line_mode,
         drawn=seen.drawn,
         number=readiness.number,
-        prompt=seen.tty.line,
+        prompt=prompt,
+        glued=len(line.encode()) - len(prompt.encode()) if line.endswith(prompt) else 0,
         began=time.monotonic(),
         limit=cell.limit,
         reader=seen.reader.pid if seen.reader is not None else None,
@@ -46,4 +49,5 @@ def _has_exit_codes(seen: Foreground, readiness: Readiness) -> bool:
     """Whether what reads the code has an exit code for it: a REPL that marks says so itself."""
     if readiness.ready == "marks":
         return dialect(readiness.program).exit_codes
-    return has_exit_codes(seen.name)
+    # What a relay leads to is most likely a shell.
+    return seen.tty.relays or has_exit_codes(seen.name)

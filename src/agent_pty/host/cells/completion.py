@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from agent_pty.core.certainty import prompt_after
 from agent_pty.core.mark import PlacedMark
 from agent_pty.core.repeat import ENTERS, before_prompts, echoed_enters
 from agent_pty.core.tty_state import Verdict
 from agent_pty.host.cells.capture import Capture
-from agent_pty.host.cells.cell import Result
+from agent_pty.host.cells.cell import CellStart, Result
 from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.hook import Hook
 from agent_pty.host.cells.output_range import OutputRange
@@ -52,6 +53,15 @@ def completion_of(capture: Capture) -> Completion:
     return Repeat(capture) if kind == "repeat" else Ladder(capture)
 
 
+def prompt_before(cell: CellStart, seen: Foreground) -> str | None:
+    """Return the prompt at which the code was typed, None if another program reads now.
+
+    The prompt of another program has no output before it on its line.
+    """
+    same = seen.reader is not None and seen.reader.pid == cell.reader
+    return cell.prompt if same else None
+
+
 class Ladder:
     """Marks if the program sends them, else the prompt of the program that reads the keyboard."""
 
@@ -74,12 +84,12 @@ class Ladder:
         """A prompt without a mark ends a command in a program that has no marks."""
         if self._incomplete and verdict is not Verdict.BUSY and seen.tty.own:
             return self._capture.failed(INCOMPLETE, at_prompt=True)
-        if verdict is not Verdict.PROMPT or same < 1:
-            return None
-        # The prompt of another program has no output before it on its line.
         cell = self._capture.cell
-        same_reader = seen.reader is not None and seen.reader.pid == cell.reader
-        prompt = cell.prompt if same_reader else None
+        if verdict is not Verdict.PROMPT or same < prompt_after(seen.tty, cell.prompt):
+            return None
+        if seen.tty.relays and not self._capture.answered:
+            return None
+        prompt = prompt_before(cell, seen)
         return self._capture.done(self._capture.before_prompt(prompt), "tty")
 
     def close(self) -> None:

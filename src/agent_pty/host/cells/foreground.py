@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import termios
 from dataclasses import dataclass
 
+from agent_pty.core.quit_keys import quit_keys
 from agent_pty.core.tty_state import TtyState
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.process import table
+from agent_pty.process.keyboard import keyboard_wait
 from agent_pty.process.tree import Root
-
-# Where the kernel says a process sleeps: reading a terminal (or a socket), or waiting for one of
-# several things.
-_READS = ("wait_woken", "n_tty_read", "tty_read")
-# The number of read(2), which differs from processor to processor.
-_READ_CALL = {"x86_64": "0", "aarch64": "63", "riscv64": "63"}.get(os.uname().machine)
-_POLLS = ("poll", "select", "epoll")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +18,13 @@ class Reader:
     """The process that reads the keyboard.
 
     *naps* is how often it has slept: if the number has changed, it has done something since.
+    *polls*: it waits for other things as well. *relays*: it passes on what is typed.
     """
 
     pid: int
     naps: int
     polls: bool = False
+    relays: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +51,14 @@ def observe(terminal: Terminal) -> Foreground:
             reading=reader is not None,
             own=group is not None and group == _group(root.pid),
             polling=reader is not None and reader.polls,
+            relays=reader is not None and reader.relays,
             line_mode=line_mode,
             echo=bool(local & termios.ECHO),
             alternate=output.transcript.alternate,
             line=output.transcript.pending.decode(errors="replace"),
         ),
         reader=reader,
-        name=_name(reader.pid if reader else group),
+        name=_name(reader, group),
         drawn=output.transcript.drawn,
         image=table.image(root.pid),
     )
@@ -92,35 +89,21 @@ def _group(pid: int) -> int | None:
 
 
 def _reader(root: Root, group: int | None, *, line_mode: bool) -> Reader | None:
-    """Find the process of the foreground group that is blocked reading the terminal."""
-    if group is None:
-        return None
-    for found in table.family(root.pid):
-        if found.group != group or found.stat != "S":
-            continue
-        where = _word(found.pid, "wchan")
-        if any(name in where for name in _READS) and _at_terminal(found.pid, root):
-            return Reader(pid=found.pid, naps=_naps(found.pid))
-        # A line editor or full-screen program waits for the keyboard among other things. A
-        # program that does so in line mode (a server, ssh) most likely waits for the others.
-        if not line_mode and any(name in where for name in _POLLS):
-            return Reader(pid=found.pid, naps=_naps(found.pid), polls=True)
-    return None
+    """Find the process of the foreground group that waits for the keyboard.
 
-
-def _at_terminal(pid: int, root: Root) -> bool:
-    """Whether it reads the terminal: a writer that is ahead of us sleeps at the same place.
-
-    The system call and its first argument say so, where they can be seen.
+    One that waits for nothing else comes first, one of which nothing can be seen comes last.
     """
-    words = _word(pid, "syscall").split()
-    if len(words) > 1 and _READ_CALL is not None and words[0] != _READ_CALL:
-        return False
-    file = str(int(words[1], 16)) if len(words) > 1 else "0"
-    try:
-        return os.readlink(f"/proc/{pid}/fd/{file}") in (root.terminal, "/dev/tty")
-    except OSError:
-        return False
+    found: list[tuple[bool, bool, Reader]] = []
+    for one in table.family(root.pid) if group is not None else ():
+        if one.group != group or one.stat != "S":
+            continue
+        wait = keyboard_wait(one.pid, root.terminal, line_mode=line_mode)
+        if wait is not None:
+            reader = Reader(
+                pid=one.pid, naps=_naps(one.pid), polls=not wait.alone, relays=wait.relays
+            )
+            found.append((not wait.alone, wait.relays, reader))
+    return min(found, key=lambda each: each[:2])[2] if found else None
 
 
 def _word(pid: int, what: str) -> str:
@@ -132,5 +115,10 @@ def _naps(pid: int) -> int:
     return int(found.split(b"\n", 1)[0] or 0)
 
 
-def _name(pid: int | None) -> str:
-    return _word(pid, "comm").strip() if pid is not None else ""
+def _name(reader: Reader | None, group: int | None) -> str:
+    pid = reader.pid if reader is not None else group
+    name = _word(pid, "comm").strip() if pid is not None else ""
+    # mc and tmux are relays as well, but the screen is theirs.
+    if reader is None or not reader.relays or quit_keys(name):
+        return name
+    return f"a program behind {name}"

@@ -12,6 +12,7 @@ from agent_pty.core.chord import chord
 from agent_pty.core.quit_keys import quit_keys
 from agent_pty.errors import SessionEnded
 from agent_pty.host.cells.cell import Cell
+from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.principal import SYSTEM
 from agent_pty.host.terminal.input import Input
@@ -52,7 +53,7 @@ class Interrupter:
         then end the cell.
         """
         for attempt, patience in _ATTEMPTS:
-            if not await self._try(attempt):
+            if not await self._try(attempt, cell):
                 continue
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(patience):
@@ -64,12 +65,11 @@ class Interrupter:
                 return True
         return False
 
-    async def _try(self, attempt: Attempt) -> bool:
+    async def _try(self, attempt: Attempt, cell: Cell) -> bool:
         """Try one thing; False if it does not apply."""
         seen = self._readiness.observe()
         keys = quit_keys(seen.name) if attempt == "quit" and not seen.tty.line_mode else []
-        # Signals are not for the session's own program: its end would be the session's.
-        if attempt != "ctrl-c" and (seen.tty.own or (attempt == "quit" and not keys)):
+        if attempt != "ctrl-c" and (_spared(seen, cell) or (attempt == "quit" and not keys)):
             return False
         with contextlib.suppress(SessionEnded):
             if isinstance(attempt, signal.Signals):
@@ -89,3 +89,14 @@ class Interrupter:
         line_mode = cell.start is not None and cell.start.line_mode
         if line_mode and cell.modes is not None and self._readiness.observe().tty.own:
             self._terminal.restore(cell.modes)
+
+
+def _spared(seen: Foreground, cell: Cell) -> bool:
+    """Whether a signal would end more than the cell.
+
+    The end of the session's own program would be the end of the session. The end of a relay into
+    which the code was typed (ssh) would be the end of the shell on its other side.
+    """
+    typed_into = cell.start.reader if cell.start is not None else None
+    reader = seen.reader
+    return seen.tty.own or (reader is not None and reader.relays and reader.pid == typed_into)

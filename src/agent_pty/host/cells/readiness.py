@@ -9,6 +9,7 @@ from agent_pty.core.mark import PlacedMark
 from agent_pty.core.tty_state import Known, Verdict, judge
 from agent_pty.host.cells.cell import CellStart
 from agent_pty.host.cells.foreground import Foreground, assume_at_prompt, observe
+from agent_pty.host.cells.learned_prompt import LearnedPrompt
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.integration.dialect import dialect
 
@@ -30,6 +31,7 @@ class Readiness:
         self._last = terminal.output.last_mark  # whatever its kind
         self._loops = dialect(program).loops
         self._ready: ReadyBy | None = "marks" if self._at_mark else None
+        self.prompt = LearnedPrompt()
         self._image: int | None = None  # what the program was when it first was at its prompt
 
     @property

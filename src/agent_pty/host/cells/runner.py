@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from agent_pty.core.certainty import question_after
 from agent_pty.core.mark import PlacedMark
 from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.prompt import looks_like_prompt
@@ -26,7 +27,13 @@ from agent_pty.host import events
 from agent_pty.host.cells.capture import EXITED, Capture
 from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor
 from agent_pty.host.cells.cell_start import cell_start
-from agent_pty.host.cells.completion import INCOMPLETE, Completion, completion_of, is_ladder
+from agent_pty.host.cells.completion import (
+    INCOMPLETE,
+    Completion,
+    completion_of,
+    is_ladder,
+    prompt_before,
+)
 from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.interrupt import CTRL_C, Interrupter
 from agent_pty.host.cells.line_check import LineCheck
@@ -41,8 +48,6 @@ from agent_pty.host.terminal.terminal import InputKind, Terminal
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
-# A question counts after this many equal observations: programs draw first, then read.
-_SURE = 4
 # Integrated programs say themselves when they are ready; if they do not by then, observations do.
 _MARKS_LATE = 1.0
 # A prompt that has not changed for so many observations (a second or two) will not be marked.
@@ -245,7 +250,10 @@ class CellRunner:
         if self._waiting_for_prompt:
             self._judge_readiness(verdict, seen, same)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
-            self._finish_if(self._completion.observed(verdict, seen, same))
+            result = self._completion.observed(verdict, seen, same)
+            if result is not None and start is not None:
+                self._readiness.prompt.ended(seen.tty.line, prompt_before(start, seen))
+            self._finish_if(result)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
             self._judge_waiting(verdict, seen, same)
         if self._active is not None or self._waiting_for_prompt:
@@ -253,7 +261,9 @@ class CellRunner:
 
     def _judge_readiness(self, verdict: Verdict, seen: Foreground, same: int) -> None:
         """Without marks, a program that reads can be typed into; with marks it says so itself."""
-        if verdict not in (Verdict.INPUT, Verdict.SECRET) or same < _SURE:
+        if verdict not in (Verdict.INPUT, Verdict.SECRET):
+            return
+        if same < question_after(seen.tty, verdict):
             return
         if not self._readiness.marks:
             late = time.monotonic() - self._started > _MARKS_LATE
@@ -269,7 +279,7 @@ class CellRunner:
         if verdict is Verdict.BUSY:
             cell.resume()
             return
-        if same < _SURE or cell.phase is Phase.WAITING:
+        if same < question_after(seen.tty, verdict) or cell.phase is Phase.WAITING:
             return
         if seen.tty.line.rstrip() == _CONTINUATION and cell.nudge():
             # Python asks whether a block goes on: a person would press Enter, once.
