@@ -14,6 +14,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.daemon.listening import Listening
 from agent_pty.errors import DaemonRunning
+from agent_pty.keeper.signals import pass_over_foreign
 from agent_pty.store import home
 from agent_pty.store.lock import Lock
 from agent_pty.transports.unix import UnixServer
@@ -94,6 +95,7 @@ def _obey_signals(daemon: Daemon) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.shut_down)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    pass_over_foreign()
 
 
 def _clean(layout: Layout) -> None:

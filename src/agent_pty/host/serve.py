@@ -12,13 +12,14 @@ from agent_pty.core.layout import Layout
 from agent_pty.host.connection import HostProtocol
 from agent_pty.host.host import Host
 from agent_pty.keeper.accept import Acceptor
+from agent_pty.keeper.signals import pass_over_foreign
 
 
 def main(arguments: dict[str, Any]) -> None:
     """Run a host until it is told to leave."""
     # Not in the keeper: its programs have the umask of whoever started it.
     os.umask(0o077)
-    ignore_terminal_signals()
+    _disregard_signals()
     listener = socket.socket(fileno=arguments["listener"])
     asyncio.run(serve(Layout(**arguments["layout"]), arguments["name"], listener))
 
@@ -34,7 +35,8 @@ async def serve(layout: Layout, name: str, listener: socket.socket) -> None:
     host.close()
 
 
-def ignore_terminal_signals() -> None:
-    """A host is nobody's foreground program."""
+def _disregard_signals() -> None:
+    """Ignore Ctrl-C and the signals that are not for us: a host is nobody's foreground program."""
+    pass_over_foreign()
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

@@ -10,6 +10,7 @@ import fcntl
 import json
 import os
 import resource
+import signal
 import sys
 
 from agent_pty import build
@@ -18,11 +19,13 @@ from agent_pty.keeper import warm
 from agent_pty.keeper.keeper import Keeper
 from agent_pty.keeper.libc import adopt_orphans, keep_buffers, name_process
 from agent_pty.keeper.listen import listen
+from agent_pty.keeper.signals import ignore_foreign
 from agent_pty.keeper.upgrade import resumed
 
 
 def main() -> None:
     """Become the keeper, or end if there is one; after an upgrade, continue as the keeper."""
+    _ignore_signals()
     arguments = json.loads(sys.argv[1])
     resume, ready = arguments.pop("resume", None), arguments.pop("ready", None)
     with_daemon = arguments.pop("daemon", False)
@@ -60,6 +63,13 @@ def _started(layout: Layout, ready: int, *, with_daemon: bool) -> Keeper | None:
         os.write(ready, b"1")
     os.close(ready)
     return keeper
+
+
+def _ignore_signals() -> None:
+    """Ignore Ctrl-C and signals not meant for us: a keeper is nobody's foreground program."""
+    ignore_foreign()
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _prepare() -> None:
