@@ -26,6 +26,7 @@ from support.fake_host import (
     NO_PROCESS,
     advance,
     begin,
+    done_at_once,
     in_frozen_time,
     running_program,
     runs,
@@ -35,6 +36,8 @@ from support.fake_host import (
 
 START_SECONDS = 20.0
 GONE_SECONDS = 1.0
+DEGRADED_SECONDS = 2.0
+FIRST_PAUSE = 0.2
 RELEASE = Release(instance="i-a")
 SPAWN = Spawn(instance="i-a", argv=["tool", "-x"], cwd="/src", env={}, rows=24, cols=80)
 
@@ -484,6 +487,140 @@ async def test_a_request_does_not_wait_for_ever_for_a_keeper(layout: Layout) -> 
 
         with pytest.raises(DaemonError, match="the keeper does not answer"):
             await asking
+
+
+class Starts:
+    """Attempts to start a keeper: they fail until `succeed` is called, then one listens."""
+
+    def __init__(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._scene = scene
+        self._works = False
+        self._made: asyncio.Queue[None] = asyncio.Queue()
+        self._loop = asyncio.get_running_loop()
+        monkeypatch.setattr(keeper_client, "start_keeper", self._start)
+
+    def succeed(self) -> None:
+        """Let the next attempt succeed."""
+        self._works = True
+
+    async def another(self) -> None:
+        """Return when an attempt is made."""
+        await self._made.get()
+
+    def _start(self, _layout: Layout) -> bool:
+        """Run in a thread, as the real one does."""
+        self._loop.call_soon_threadsafe(self._made.put_nowait, None)
+        if self._works:
+            listening = asyncio.run_coroutine_threadsafe(self._scene.keeper.listen(), self._loop)
+            listening.result()
+        return self._works
+
+
+async def lose(scene: Scene, connection: Connection) -> None:
+    """Let the keeper die, and nobody listen in its place."""
+    scene.keeper.close()
+    await connection.wait_closed()
+
+
+async def failed(scene: Scene, attempt: int) -> str:
+    """Return the trouble when this attempt, which is made in a thread, has failed."""
+    while f"attempt {attempt} failed" not in (scene.client.trouble or ""):
+        await asyncio.wait([asyncio.get_running_loop().create_future()], timeout=0)
+    return str(scene.client.trouble)
+
+
+@in_frozen_time
+async def test_trial_04_a_keeper_that_does_not_start_is_tried_again(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A replacement that fails is repeated after a pause, and the pauses grow up to five seconds.
+    """
+    async with keeping(layout) as scene:
+        connection = await scene.connect()
+        starts = Starts(scene, monkeypatch)
+        await lose(scene, connection)
+
+        pauses = (0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0)
+        await starts.another()
+        for number, pause in enumerate(pauses, start=1):
+            await failed(scene, number)
+            another = begin(starts.another())
+            advance(pause * 0.9)
+            assert await still_waits(another)
+            advance(pause * 0.2)
+            await another
+        await failed(scene, len(pauses) + 1)
+        starts.succeed()
+        advance(5.0)
+        await scene.keeper.greet(pid=99)
+
+        assert await scene.renewals.get() == 99
+        assert (scene.client.pid, scene.client.trouble) == (99, None)
+
+
+@in_frozen_time
+async def test_trial_04_a_request_says_why_there_is_no_keeper(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    After a failed attempt a request waits for two seconds only, and its error gives the reason.
+    """
+    async with keeping(layout) as scene:
+        connection = await scene.connect()
+        Starts(scene, monkeypatch)
+        await lose(scene, connection)
+        await failed(scene, 1)
+
+        asking = begin(scene.client.ask(RELEASE))
+        assert await still_waits(asking)
+        advance(DEGRADED_SECONDS)
+
+        with pytest.raises(
+            DaemonError, match=r"no keeper since \S+Z, attempt \d+ failed"
+        ) as raised:
+            await asking
+        assert f"the keeper did not start: see {layout.log}" in str(raised.value)
+
+
+@in_frozen_time
+async def test_trial_04_a_keeper_that_dies_during_the_hello_is_tried_again(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    A replacement that is lost before it has answered counts as a failed attempt.
+    """
+    async with keeping(layout) as scene:
+        connection = await scene.connect()
+        Starts(scene, monkeypatch)
+        connection.close()
+        (await scene.keeper.connection()).close()
+
+        await failed(scene, 1)
+        advance(FIRST_PAUSE)
+        await scene.keeper.greet(pid=99)
+
+        assert await scene.renewals.get() == 99
+
+
+@in_frozen_time
+async def test_trial_04_a_client_without_a_keeper_can_be_stopped(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    `stop` does not wait for a keeper that is not there, and starts none.
+    """
+    async with keeping(layout) as scene:
+        connection = await scene.connect()
+        starts = Starts(scene, monkeypatch)
+        await lose(scene, connection)
+        await failed(scene, 1)
+
+        await done_at_once(scene.client.stop())
+        starts.succeed()
+        advance(FIRST_PAUSE)
+
+        assert await still_waits(begin(scene.keeper.connection()))
 
 
 # -- the end

@@ -115,9 +115,20 @@ class Agent:
 
     def pid_of(self, role: str) -> int:
         """Return the pid of the `daemon`, of the `keeper`, or of the host of session *role*."""
-        status = self.ask("status")
-        known = {"daemon": status["pid"], "keeper": status["keeper_pid"]}
-        return int(known.get(role) or self.info(role)["host_pid"])
+        if role == "keeper":
+            return self._keeper_pid()
+        return int(self.ask("status")["pid"] if role == "daemon" else self.info(role)["host_pid"])
+
+    def _keeper_pid(self) -> int:
+        """Return the keeper's pid; while one that died is replaced, there is none."""
+        found: list[int] = []
+
+        def look() -> bool:
+            found[:] = [pid for pid in [self.ask("status")["keeper_pid"]] if pid is not None]
+            return bool(found)
+
+        eventually(look)
+        return found[0]
 
     def info(self, name: str) -> dict[str, Any]:
         """Return one session's line of `list`."""

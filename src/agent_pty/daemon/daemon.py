@@ -299,6 +299,7 @@ class Daemon:
             "session_count": len(self._registry.records),
             "keeper_pid": self._keeper.pid,
             "keeper_build": self._keeper.build,
+            "keeper_error": self._keeper.trouble,
             "hosts": [
                 {
                     "name": link.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import datetime as dt
 import errno
 import os
 import socket
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 from agent_pty import log
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
-from agent_pty.errors import Busy, DaemonError, SpawnFailed
+from agent_pty.errors import AgentPtyError, Busy, DaemonError, SpawnFailed
 from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperError, KeeperLink
 from agent_pty.keeper.message import (
@@ -28,17 +29,24 @@ from agent_pty.keeper.message import (
     Stop,
 )
 from agent_pty.process.exit_watch import ExitWatch
+from agent_pty.store.lock import held
 
 Answer = TypeVar("Answer")
 
 _START_SECONDS = 20.0
+# Between two attempts to start a keeper; the pause doubles up to the longest one.
+_FIRST_PAUSE = 0.2
+_LONGEST_PAUSE = 5.0
+# How long a request waits for a keeper after an attempt to start one has failed.
+_DEGRADED_SECONDS = 2.0
 _GONE_SECONDS = 1.0
 _EXHAUSTED = {"ENOSPC", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM"}
 
 
 class KeeperClient:
-    """Always has a keeper: *on_event* gets its events, *on_new* is called after a replacement.
+    """Connects to the keeper, and starts another one when it is gone, as often as necessary.
 
+    *on_event* gets its events, *on_new* is called after a replacement.
     *relisten* is called when a client did not find the daemon's socket.
     """
 
@@ -59,6 +67,9 @@ class KeeperClient:
         self._ready = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopping = False
+        self._attempt = asyncio.Lock()
+        self._lost_at = ""
+        self._trouble: str | None = None
         self.pid: int | None = None
         self.build: str | None = None
 
@@ -100,6 +111,11 @@ class KeeperClient:
         self._stopping = True
         self._link.close()
 
+    @property
+    def trouble(self) -> str | None:
+        """Why there is no keeper; None while there is one, and before an attempt has failed."""
+        return self._trouble
+
     async def connect(self) -> Holdings:
         """Find the keeper or start one; return what it holds."""
         try:
@@ -107,7 +123,7 @@ class KeeperClient:
         except (FileNotFoundError, ConnectionError):
             await self._start()
             hello = await self._link.connect(self._layout.keeper_socket, role="daemon")
-        self.pid, self.build = hello.pid, hello.build
+        self.pid, self.build, self._trouble = hello.pid, hello.build, None
         self._ready.set()
         return hello
 
@@ -115,14 +131,20 @@ class KeeperClient:
         """Start a keeper and wait until it says that it listens."""
         loop = asyncio.get_running_loop()
         ready = await loop.run_in_executor(None, start_keeper, self._layout)
-        if not ready:
-            raise DaemonError(f"the keeper did not start: see {self._layout.log}")
+        if ready:
+            return
+        why = f"see {self._layout.log}"
+        if held(self._layout.keeper_lock):
+            why = f"another process holds {self._layout.keeper_lock}"
+        raise DaemonError(f"the keeper did not start: {why}")
 
     def _lost(self) -> None:
-        if self._stopping:
+        # One that is lost again while we connect to it: the attempt fails, and another follows.
+        if self._stopping or not self._ready.is_set():
             return
         log.line(f"daemon: keeper {self.pid} is gone, starting another")
         self._ready.clear()
+        self.pid, self._lost_at = None, _now()
         self._hold(self._replace())
 
     def _hold(self, work: Coroutine[Any, Any, None]) -> None:
@@ -131,11 +153,33 @@ class KeeperClient:
         task.add_done_callback(self._tasks.discard)
 
     async def _replace(self) -> None:
-        self._link = self._new_link()
-        await self.connect()
+        """Try until there is a keeper again: what prevents it, such as a full disk, may pass."""
+        number, pause = 1, _FIRST_PAUSE
+        while not await self._attempted(number):
+            await asyncio.sleep(pause)
+            number, pause = number + 1, min(2 * pause, _LONGEST_PAUSE)
+        if self._stopping:
+            return
         if self._listener is not None:
             await self.hold(self._listener)
         await self._on_new()
+
+    async def _attempted(self, number: int) -> bool:
+        """Try to have a keeper; False if that must be repeated."""
+        async with self._attempt:
+            if self._stopping:
+                return True
+            self._link.close()
+            self._link = self._new_link()
+            try:
+                async with asyncio.timeout(_START_SECONDS):
+                    await self.connect()
+            except (AgentPtyError, KeeperError, OSError, TimeoutError) as error:
+                why = "the keeper does not answer" if isinstance(error, TimeoutError) else error
+                self._trouble = f"no keeper since {self._lost_at}, attempt {number} failed: {why}"
+                log.line(f"daemon: {self._trouble}")
+                return False
+            return True
 
     async def ask(self, request: KeeperRequest[Answer]) -> Answer:
         """Ask the keeper; if it is lost meanwhile, the caller may ask again."""
@@ -143,13 +187,13 @@ class KeeperClient:
 
     async def _ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         try:
-            async with asyncio.timeout(_START_SECONDS):
+            async with asyncio.timeout(_DEGRADED_SECONDS if self._trouble else _START_SECONDS):
                 await self._ready.wait()
                 return await self._link.ask(request, fds)
         except ChannelClosed as error:
             raise Busy("the keeper was lost during the request; ask again") from error
         except TimeoutError as error:
-            raise DaemonError("the keeper does not answer") from error
+            raise DaemonError(self._trouble or "the keeper does not answer") from error
 
     async def spawn(self, spawn: Spawn) -> Spawned:
         """Start a program, or say in the seed's words why not."""
@@ -161,6 +205,9 @@ class KeeperClient:
     async def stop(self) -> None:
         """End the keeper, and return when its process has gone: the next one needs its lock."""
         self._stopping = True
+        async with self._attempt:  # one that is just being started must end too
+            if not self._ready.is_set():
+                return
         gone = asyncio.Event()
         watch = ExitWatch(self.pid or 0, None, gone.set)
         try:
@@ -171,6 +218,11 @@ class KeeperClient:
                     await gone.wait()
         finally:
             watch.close()
+
+
+def _now() -> str:
+    now = dt.datetime.now(dt.UTC)
+    return now.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _spawn_error(program: str, cwd: str, why: dict[str, Any]) -> SpawnFailed | Busy:

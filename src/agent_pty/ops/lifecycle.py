@@ -39,6 +39,8 @@ async def _print_status(call: Call, facts: dict[str, Any]) -> int:
     """Print the contract's keys first, in their order, ours after them."""
     shown = {**status_object(facts["socket"], error=None), **facts, "running": True}
     await call.show(shown, status_text(facts))
+    if facts["keeper_error"]:
+        await call.warn(f"warning: {facts['keeper_error']}; `new` fails until there is one")
     return 0
 
 

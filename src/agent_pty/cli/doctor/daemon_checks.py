@@ -95,6 +95,11 @@ def _daemon(where: Layout, status: dict[str, Any]) -> str:
 
 
 def _running(where: Layout, status: dict[str, Any]) -> str:
+    if status.get("keeper_error"):
+        raise Trouble(
+            f"{status['keeper_error']}; sessions go on, `new` fails; the daemon tries again "
+            "every few seconds: remove the cause"
+        )
     silent = [host for host in status.get("hosts", ()) if not host["responsive"]]
     if silent:
         names = " and ".join(f"{host['name']} ({host['sessions']} sessions)" for host in silent)
