@@ -330,6 +330,45 @@ async def beat(scene: Scene, count: int) -> None:
 
 
 @in_frozen_time
+async def test_trial_10_a_sign_of_life_answers_the_question_for_it() -> None:
+    """
+    What the host sent before it was asked is no answer; its answer removes the doubt.
+    """
+    async with connected() as scene:
+        asking = begin(scene.link.answers(BEAT))
+        question = await scene.host.received()
+        scene.host.send(Frame(kind=Kind.EVENT, body=b"{}"))
+        await scene.events.get()
+        assert await still_waits(asking)
+        advance(BEAT)
+
+        assert not await asking
+        assert scene.link.doubtful
+        assert scene.link.responsive
+        scene.host.send(Frame(kind=Kind.PONG, number=question.number))
+        again = begin(scene.link.answers(BEAT))
+        question = await scene.host.received()
+        scene.host.send(Frame(kind=Kind.PONG, number=question.number))
+        assert await again
+        assert not scene.link.doubtful
+
+
+@in_frozen_time
+async def test_trial_10_a_host_that_dies_gives_no_sign_of_life() -> None:
+    """
+    The question is answered by the end of the connection, and after it at once.
+    """
+    async with connected() as scene:
+        asking = begin(scene.link.answers(BEAT))
+        await scene.host.received()
+
+        await scene.host.die()
+
+        assert not await asking
+        assert not await scene.link.answers(BEAT)
+
+
+@in_frozen_time
 async def test_a_host_is_unresponsive_after_the_missed_beats() -> None:
     """
     Every open request fails at the fifth beat without a sign of life, and not earlier.

@@ -21,7 +21,7 @@ from agent_pty.daemon import pool as pool_module
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.pool import Pool
-from agent_pty.errors import Busy, HostLost, Internal
+from agent_pty.errors import Busy, HostLost, HostUnresponsive, Internal
 from agent_pty.host.message import Describe, Leave, Watch
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import Fork, Forked
@@ -40,6 +40,7 @@ from support.fake_host import (
 )
 
 BEAT = 1.0
+ANSWER_SECONDS = 1.0
 
 
 class FakeKeeper:
@@ -69,6 +70,7 @@ class FakeKeeper:
     async def serve(self, name: str, listener: socket.socket) -> FakeHost:
         """Serve a host at a socket that is bound already."""
         host = self.hosts[name] = FakeHost()
+        host.be_lively()
         loop = asyncio.get_running_loop()
         self._servers.append(await loop.create_unix_server(lambda: host, sock=listener))
         return host
@@ -261,6 +263,100 @@ async def test_without_isolation_there_is_one_host_in_this_process(
         assert (link.pid, link.build) == (os.getpid(), build.digest())
 
 
+# -- hosts that hang
+
+
+def hang(scene: Scene, *names: str) -> None:
+    """Let hosts give no sign of life from now on."""
+    for name in names:
+        scene.keeper.hosts[name].be_lively(lively=False)
+
+
+@pytest.mark.usefixtures("cores")
+@in_frozen_time
+async def test_trial_10_a_host_that_hangs_gets_no_session(layout: Layout) -> None:
+    """
+    The least loaded host is asked for a sign of life; without one another host takes its place.
+    """
+    async with pooled(layout) as scene:
+        await scene.choose()
+        await scene.choose(sessions=2)
+        hang(scene, "h1")
+
+        choosing = begin(scene.choose())
+        assert await still_waits(choosing)
+        advance(ANSWER_SECONDS)
+
+        assert await choosing == "h3"
+
+
+@pytest.mark.usefixtures("cores")
+@in_frozen_time
+async def test_trial_10_a_host_that_hangs_is_not_waited_for_twice(layout: Layout) -> None:
+    """
+    Once a host gave no sign of life, the next choices take the hosts that answer, at once.
+    """
+    async with pooled(layout) as scene:
+        await scene.choose()
+        await scene.choose()
+        hang(scene, "h1")
+        choosing = begin(scene.choose())
+        assert await still_waits(choosing)
+        advance(ANSWER_SECONDS)
+        await choosing
+
+        chosen = [await done_at_once(scene.choose()) for _ in range(4)]
+
+        assert chosen == ["h2", "h3", "h2", "h3"]
+
+
+@pytest.mark.usefixtures("cores")
+@in_frozen_time
+async def test_trial_10_a_host_that_answers_again_is_chosen_again(layout: Layout) -> None:
+    """
+    A host that hung is asked again with every choice, and its answer makes it a candidate.
+    """
+    async with pooled(layout) as scene:
+        await scene.choose()
+        await scene.choose(sessions=5)
+        hang(scene, "h1")
+        choosing = begin(scene.choose())
+        assert await still_waits(choosing)
+        advance(ANSWER_SECONDS)
+        await choosing
+
+        scene.keeper.hosts["h1"].be_lively()
+        await scene.choose()
+        h1 = scene.pool.get("h1")
+        assert h1 is not None
+        await done_at_once(h1.answers(ANSWER_SECONDS))
+
+        assert await scene.choose() == "h1"
+
+
+@pytest.mark.usefixtures("cores")
+@in_frozen_time
+async def test_trial_10_hosts_that_hang_do_not_pile_up(layout: Layout, cores: int) -> None:
+    """
+    When twice as many hosts as there are cores hang, the error names them and a remedy.
+    """
+    async with pooled(layout) as scene:
+        for number in range(1, 2 * cores + 1):
+            await scene.choose()
+            hang(scene, f"h{number}")
+            link = scene.pool.get(f"h{number}")
+            assert link is not None
+            asking = begin(link.answers(ANSWER_SECONDS))
+            assert await still_waits(asking)
+            advance(ANSWER_SECONDS)
+            assert not await asking
+
+        with pytest.raises(HostUnresponsive, match="none of 4 hosts answers: after `kill -9 "):
+            await scene.choose()
+
+        assert len(scene.keeper.forked) == 2 * cores
+
+
 @in_frozen_time
 async def test_a_host_that_cannot_be_started_is_reported(layout: Layout) -> None:
     """
@@ -440,6 +536,7 @@ async def test_dismissing_a_host_that_fails_is_no_error(layout: Layout, *, refus
 
 async def fall_silent(link: HostLink, host: FakeHost) -> None:
     """Let a host miss so many beats that it counts as unresponsive."""
+    host.be_lively(lively=False)
     asking = begin(link.request(Describe()))
     await host.received()
     for _ in range(5):

@@ -128,6 +128,24 @@ def responsive(agent: Agent, pid: int) -> bool:
     return next(bool(host["responsive"]) for host in hosts if host["pid"] == pid)
 
 
+def test_trial_10_a_host_that_hangs_does_not_keep_new_sessions_away(agent: Agent) -> None:
+    """
+    While one host is frozen, every `new` gets a host that answers, and none fails.
+    """
+    agent.new("stuck", "cat")
+    while len(by_host(agent)) < min(2, os.cpu_count() or 1):
+        agent.new(f"s{len(agent.ask('list'))}", "cat")
+    host = agent.pid_of("stuck")
+
+    with stopped(host):
+        made = [agent.cli("new", "--name", f"n{number}") for number in range(4)]
+        pids = [one["host_pid"] for one in agent.ask("list") if one["id"].startswith("n")]
+
+    assert [one.returncode for one in made] == [0] * 4
+    assert len(pids) == 4
+    assert host not in pids
+
+
 def test_hst_03_a_daemon_starts_beside_a_host_that_hangs(agent: Agent) -> None:
     """
     A frozen host keeps its sessions from nobody's daemon; thawed, it has them still.

@@ -170,6 +170,11 @@ class FakeHost(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._connected = asyncio.Event()
         self._closed = asyncio.Event()
+        self._lively = False
+
+    def be_lively(self, *, lively: bool = True) -> None:
+        """Answer a question for a sign of life by itself from now on, or no longer."""
+        self._lively = lively
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember where answers go."""
@@ -179,7 +184,10 @@ class FakeHost(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Keep what arrives."""
         for frame in self._reader.feed(data):
-            self._frames.put_nowait(frame)
+            if self._lively and frame.kind is Kind.PING:
+                self.send(Frame(kind=Kind.PONG, number=frame.number))
+            else:
+                self._frames.put_nowait(frame)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the daemon closed the connection."""

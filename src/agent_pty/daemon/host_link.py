@@ -75,12 +75,14 @@ class HostLink(asyncio.Protocol):
         self._pid = pid
         self._build = build
         self._responsive = True
+        self._doubtful = False
         self._on_lost = on_lost
         self._on_event = on_event
         self._streams: dict[int, HostStream] = {}
         self._reader = FrameReader()
         self._transport: asyncio.Transport | None = None
         self._open: dict[int, asyncio.Future[bytes]] = {}
+        self._probes: dict[int, asyncio.Future[bool]] = {}
         self._numbers = itertools.count(1)
         self._beat: asyncio.TimerHandle | None = None
         self._missed = 0
@@ -100,6 +102,11 @@ class HostLink(asyncio.Protocol):
     def responsive(self) -> bool:
         """Whether it has answered in time."""
         return self._responsive
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether it owes a sign of life that was asked for; less than being unresponsive."""
+        return self._doubtful
 
     def introduce(self, report: HostReport) -> None:
         """Take over what the host says of itself."""
@@ -158,6 +165,7 @@ class HostLink(asyncio.Protocol):
         """Resolve what was answered; anything at all is a sign of life."""
         self._missed = 0
         self._responsive = True
+        self._doubtful = False
         try:
             frames = self._reader.feed(data)
         except Garbage:
@@ -176,6 +184,13 @@ class HostLink(asyncio.Protocol):
             stream.feed(None)
         elif frame.kind is Kind.EVENT:
             self._on_event(frame.body)
+        elif frame.kind is Kind.PONG and frame.number in self._probes:
+            self._settle(self._probes[frame.number], answered=True)
+
+    @staticmethod
+    def _settle(probe: asyncio.Future[bool], *, answered: bool) -> None:
+        if not probe.done():
+            probe.set_result(answered)
 
     def _keep_beating(self) -> None:
         """Beat while something is asked: an idle host costs nothing."""
@@ -206,6 +221,24 @@ class HostLink(asyncio.Protocol):
         """Ask for a sign of life."""
         self._send(Frame(kind=Kind.PING))
 
+    async def answers(self, patience: float) -> bool:
+        """Ask for a sign of life; False if none comes within *patience* seconds."""
+        if not self.connected:
+            return False
+        number = next(self._numbers)
+        probe: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._probes[number] = probe
+        # Numbered: what the host sent before it stopped may still arrive.
+        self._send(Frame(kind=Kind.PING, number=number))
+        try:
+            async with asyncio.timeout(patience):
+                return await probe
+        except TimeoutError:
+            self._doubtful = True
+            return False
+        finally:
+            del self._probes[number]
+
     def _send(self, frame: Frame) -> None:
         if self.connected and self._transport is not None:
             self._transport.write(encoded(frame))
@@ -228,6 +261,8 @@ class HostLink(asyncio.Protocol):
         if self._beat is not None:
             self._beat.cancel()
         self._fail_all(self._lost_error())
+        for probe in self._probes.values():
+            self._settle(probe, answered=False)
         for stream in list(self._streams.values()):
             stream.feed(None)
         self._closed.set()

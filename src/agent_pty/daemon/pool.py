@@ -15,7 +15,7 @@ from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
-from agent_pty.errors import AgentPtyError, HostLost, SpawnFailed
+from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, SpawnFailed
 from agent_pty.host.message import Leave, Watch
 from agent_pty.host.serve import serve
 from agent_pty.keeper.link import KeeperError
@@ -27,6 +27,8 @@ _MOST_DEATHS = 5
 _DEATH_WINDOW = 60.0
 _FIRST_PAUSE = 0.1
 _LEAVE_SECONDS = 5.0
+# A host that takes longer to give a sign of life gets no new session.
+_ANSWER_SECONDS = 1.0
 
 
 class Pool:
@@ -84,14 +86,32 @@ class Pool:
             self._next = max(self._next, int(number) + 1)
 
     async def choose(self, load: Callable[[str], int]) -> HostLink:
-        """Return the least loaded shared host; a new one while there are cores for it."""
+        """Return the least loaded shared host that answers; a new one while there are cores."""
         async with self._starting:
-            shared = [link for link in self.links if link.name not in self._private]
-            idle = [link for link in shared if load(link.name) == 0]
-            most = min(os.cpu_count() or 1, _MOST_HOSTS) if self._isolated else 1
-            if idle or len(shared) >= most:
-                return min(idle or shared, key=lambda link: load(link.name))
+            while (link := self._least_loaded(load)) is not None:
+                if await link.answers(_ANSWER_SECONDS):
+                    return link
             return await self._start()
+
+    def _least_loaded(self, load: Callable[[str], int]) -> HostLink | None:
+        """Return the shared host with the fewest sessions; None if another one may be started."""
+        shared = [link for link in self.links if link.name not in self._private]
+        hung = [link for link in shared if link.doubtful or not link.responsive]
+        for link in hung:
+            link.ping()  # an answer makes it a candidate again
+        healthy = [link for link in shared if link not in hung]
+        idle = [link for link in healthy if load(link.name) == 0]
+        most = min(os.cpu_count() or 1, _MOST_HOSTS) if self._isolated else 1
+        # Hung hosts do not count, but they take memory: at most as many again are started.
+        if idle or len(healthy) >= most or (healthy and len(shared) >= 2 * most):
+            return min(idle or healthy, key=lambda link: load(link.name))
+        if len(shared) >= 2 * most:
+            pids = " ".join(str(link.pid) for link in shared)
+            raise HostUnresponsive(
+                f"none of {len(shared)} hosts answers: after `kill -9 {pids}` others take over",
+                host_pid=shared[0].pid,
+            )
+        return None
 
     async def private(self) -> HostLink:
         """Return a new host for one session alone."""
