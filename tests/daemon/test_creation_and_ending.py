@@ -553,7 +553,7 @@ async def test_a_session_without_a_host_is_killed(
     record = scene.add("work")
     scene.host.answers[Kill] = UnknownSession("work") if "unknown" in why else HostLost("it died")
     if why == "no host":
-        record.lose("5 hosts died")
+        record.lose("5 hosts died", curable=True)
 
     killed = await scene.ender.kill("work")
 
@@ -660,17 +660,19 @@ async def test_a_host_that_fails_does_not_prevent_forgetting(scene: Scene) -> No
     assert scene.registry.records == []
 
 
-@pytest.mark.parametrize("isolate", [True, False])
+@pytest.mark.parametrize("alone", [True, False])
 @in_frozen_time
-async def test_a_private_host_goes_with_its_session(scene: Scene, *, isolate: bool) -> None:
+async def test_a_host_is_dismissed_after_its_last_session(scene: Scene, *, alone: bool) -> None:
     """
-    The host of an isolated session is dismissed, and a shared host is not.
+    The pool, which knows whether the host is shared, hears of it when no session is left there.
     """
-    record = scene.add("work", isolate=isolate)
+    record = scene.add("work")
+    if not alone:
+        scene.add("other")
 
     await scene.ender.forget(record)
 
-    assert scene.pool.dismissed == (["h1"] if isolate else [])
+    assert scene.pool.dismissed == (["h1"] if alone else [])
 
 
 def names(first: int, end: int) -> list[str]:

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator
-from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -21,7 +20,7 @@ from agent_pty.daemon import pool as pool_module
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.pool import Pool
-from agent_pty.errors import Busy, HostLost, HostUnresponsive, Internal
+from agent_pty.errors import Busy, HostUnresponsive, Internal
 from agent_pty.host.message import Describe, Leave, Watch
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import Fork, Forked
@@ -586,74 +585,6 @@ async def test_a_death_is_reported_with_the_name_of_the_host(
         assert f"host h1 ({link.pid}) is gone" in capfd.readouterr().err
 
 
-@pytest.fixture
-def frozen_monotonic(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool counts deaths in the time of the loop, which the test moves."""
-    clock = SimpleNamespace(monotonic=lambda: asyncio.get_running_loop().time())
-    monkeypatch.setattr(pool_module, "time", clock)
-
-
-@pytest.mark.usefixtures("frozen_monotonic")
-@pytest.mark.parametrize("deaths", [0, 1])
-@in_frozen_time
-async def test_one_death_is_replaced_at_once(layout: Layout, deaths: int) -> None:
-    """
-    The first replacement does not wait.
-    """
-    async with pooled(layout) as scene:
-        await scene.let_hosts_die(deaths)
-
-        await done_at_once(scene.pool.allow_replacement())
-
-
-@pytest.mark.usefixtures("frozen_monotonic")
-@pytest.mark.parametrize(("deaths", "pause"), [(2, 0.1), (3, 0.2), (4, 0.4)])
-@in_frozen_time
-async def test_deaths_in_a_row_are_slowed(layout: Layout, deaths: int, pause: float) -> None:
-    """
-    Each further death within a minute doubles the pause before the next replacement.
-    """
-    async with pooled(layout) as scene:
-        await scene.let_hosts_die(deaths)
-
-        allowing = begin(scene.pool.allow_replacement())
-        assert await still_waits(allowing)
-        advance(pause * 0.9)
-        assert await still_waits(allowing)
-        advance(pause * 0.2)
-
-        await allowing
-
-
-@pytest.mark.usefixtures("frozen_monotonic")
-@in_frozen_time
-async def test_the_fifth_death_within_a_minute_is_the_last(layout: Layout) -> None:
-    """
-    The pool refuses a sixth host, and its error names the log.
-    """
-    async with pooled(layout) as scene:
-        await scene.let_hosts_die(5)
-
-        with pytest.raises(HostLost, match="5 hosts died within 60 s") as raised:
-            await scene.pool.allow_replacement()
-
-        assert layout.log in str(raised.value)
-
-
-@pytest.mark.usefixtures("frozen_monotonic")
-@in_frozen_time
-async def test_old_deaths_are_forgotten(layout: Layout) -> None:
-    """
-    A minute after the last death the pool replaces hosts again, without a pause.
-    """
-    async with pooled(layout) as scene:
-        await scene.let_hosts_die(5)
-
-        advance(60.0)
-
-        await done_at_once(scene.pool.allow_replacement())
-
-
 @pytest.mark.usefixtures("cores")
 @in_frozen_time
 async def test_a_death_makes_room_for_another_host(layout: Layout) -> None:
@@ -693,23 +624,6 @@ async def test_a_replaced_host_closes_before_its_sessions_move(layout: Layout) -
         assert asked == Leave()
         assert scene.died.get_nowait() == "h1"
         assert scene.died.empty()
-
-
-@pytest.mark.usefixtures("frozen_monotonic")
-@in_frozen_time
-async def test_a_replaced_host_counts_as_no_death(layout: Layout) -> None:
-    """
-    Five replacements in a row neither slow down the next host nor refuse it.
-    """
-    async with pooled(layout) as scene:
-        for _ in range(5):
-            link, host = await scene.private()
-            replacing = begin(scene.pool.replace(link))
-            await host.received()
-            await host.die()
-            await replacing
-
-        await done_at_once(scene.pool.allow_replacement())
 
 
 @in_frozen_time

@@ -199,6 +199,77 @@ def test_hst_04_a_host_that_dies_again_and_again_is_given_up(agent: Agent) -> No
     assert agent.new("fresh")["id"] == "fresh"
 
 
+def guilty_and_neighbours(agent: Agent) -> list[str]:
+    """Start sessions, and return those that share the host of the first one."""
+    agent.new("guilty", "cat")
+    while len(by_host(agent)[agent.pid_of("guilty")]) < 3:
+        agent.new(f"s{len(agent.ask('list'))}", "cat")
+    return [one["id"] for one in by_host(agent)[agent.pid_of("guilty")] if one["id"] != "guilty"]
+
+
+def kill_hosts_of_guilty(agent: Agent) -> None:
+    """Kill each host that the session gets, until it gets none."""
+
+    def lost() -> bool:
+        found = agent.info("guilty")
+        if found["host_pid"] is not None:
+            with suppress(ProcessLookupError):
+                slay(found["host_pid"])
+        return bool(found["state"] == "lost")
+
+    eventually(lost)
+
+
+def test_trial_10_a_session_that_kills_its_hosts_loses_no_neighbour(agent: Agent) -> None:
+    """
+    After five deaths it is lost alone; those that shared a host with it have others and work.
+    """
+    neighbours = guilty_and_neighbours(agent)
+    pids = {one["id"]: one["pid"] for one in agent.ask("list")}
+
+    kill_hosts_of_guilty(agent)
+
+    for name in neighbours:
+        agent.ask("send", id=name, text="still-here")
+        agent.ask("wait", id=name, until="still-here", timeout_ms=LONG)
+    states = {one["id"]: one["state"] for one in agent.ask("list")}
+    assert states == {**dict.fromkeys(pids, "running"), "guilty": "lost"}
+    assert {one["id"]: one["pid"] for one in agent.ask("list")} == pids
+
+
+def test_trial_10_a_session_that_is_lost_can_be_tried_again(agent: Agent) -> None:
+    """
+    Its error names `restart --keep`, and that gives the same program another host.
+    """
+    guilty_and_neighbours(agent)
+    kill_hosts_of_guilty(agent)
+    pid = agent.info("guilty")["pid"]
+
+    looked = agent.cli("screen", "guilty")
+    agent.cli("restart", "--keep")
+
+    assert looked.returncode == 6
+    assert "`agent-pty restart --keep` tries again" in looked.stderr
+    agent.ask("send", id="guilty", text="back-again")
+    agent.ask("wait", id="guilty", until="back-again", timeout_ms=LONG)
+    assert agent.info("guilty")["pid"] == pid
+
+
+def test_trial_10_hosts_of_separated_sessions_end_with_them(agent: Agent) -> None:
+    """
+    A host that was started to separate a session is gone when its session is killed.
+    """
+    neighbours = guilty_and_neighbours(agent)
+    kill_hosts_of_guilty(agent)
+    hosts = [agent.pid_of(name) for name in neighbours]
+
+    for name in neighbours:
+        agent.ask("kill", id=name)
+
+    for host in hosts:
+        ended(host)
+
+
 def test_hst_04_what_is_lost_is_still_ended(agent: Agent) -> None:
     """
     A lost session can be killed, and `stop` ends those that were not.

@@ -89,7 +89,7 @@ class Ender:
             with contextlib.suppress(AgentPtyError):
                 await link.control(Forget(instance=record.instance))
         await self.release(record.instance)
-        if record.host is not None and record.spec.isolate:
+        if record.host is not None and not self._registry.load(record.host):
             await self._pool.dismiss(record.host)
 
     def forget_oldest(self) -> None:

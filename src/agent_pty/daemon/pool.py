@@ -6,8 +6,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import time
-from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,7 +13,7 @@ from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
-from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, SpawnFailed
+from agent_pty.errors import AgentPtyError, HostUnresponsive, SpawnFailed
 from agent_pty.host.message import Leave, Watch
 from agent_pty.host.serve import serve
 from agent_pty.keeper.link import KeeperError
@@ -23,9 +21,6 @@ from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import Fork
 
 _MOST_HOSTS = 4
-_MOST_DEATHS = 5
-_DEATH_WINDOW = 60.0
-_FIRST_PAUSE = 0.1
 _LEAVE_SECONDS = 5.0
 # A host that takes longer to give a sign of life gets no new session.
 _ANSWER_SECONDS = 1.0
@@ -52,7 +47,6 @@ class Pool:
         self._links: dict[str, HostLink] = {}
         self._private: set[str] = set()
         self._next = 1
-        self._deaths: deque[float] = deque(maxlen=_MOST_DEATHS)
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = asyncio.Lock()
         self._closing = False
@@ -121,7 +115,7 @@ class Pool:
             return link
 
     def seclude(self, name: str) -> None:
-        """Give this host no other session, and end it with the one it has."""
+        """Give this host no other session, and end it with those it has."""
         self._private.add(name)
 
     async def _start(self) -> HostLink:
@@ -168,19 +162,7 @@ class Pool:
     async def _host_died(self, link: HostLink) -> None:
         log.line(f"daemon: host {link.name} ({link.pid}) is gone")
         self._private.discard(link.name)
-        self._deaths.append(time.monotonic())
         await self._on_death(link.name)
-
-    async def allow_replacement(self) -> None:
-        """Slow down when hosts die one after the other, and in the end give up."""
-        recent = [at for at in self._deaths if at > time.monotonic() - _DEATH_WINDOW]
-        if len(recent) >= _MOST_DEATHS:
-            raise HostLost(
-                f"{len(recent)} hosts died within {_DEATH_WINDOW:g} s: not trying again, "
-                f"see {self._layout.log}"
-            )
-        if len(recent) > 1:
-            await asyncio.sleep(_FIRST_PAUSE * 2.0 ** (len(recent) - 2))
 
     async def replace(self, link: HostLink) -> None:
         """End a host of another build; its sessions move as if it had died, but none is lost."""
@@ -195,7 +177,7 @@ class Pool:
         await self._on_death(link.name)
 
     async def dismiss(self, name: str) -> None:
-        """End a host of one session when that session is gone."""
+        """End a host that gets no other session, when the last one it had is gone."""
         link = self.get(name)
         if name not in self._private or link is None:
             return

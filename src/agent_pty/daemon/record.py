@@ -25,6 +25,7 @@ class Record:
         self._state = State.RUNNING
         self._ending: Ending | None = None
         self._diagnosis: str | None = None
+        self._curable = False
         self._described: Described | None = None
         self._settled = asyncio.Event()
 
@@ -74,6 +75,14 @@ class Record:
         return self._diagnosis
 
     @property
+    def remedy(self) -> str:
+        """What a caller can do about a session that is lost."""
+        if self._curable:
+            again = "`agent-pty restart --keep` tries again"
+            return f"{again}, `agent-pty kill {self.name}` ends it"
+        return f"`agent-pty kill {self.name}` ends what is left of it and frees its name"
+
+    @property
     def settled(self) -> asyncio.Event:
         """Set while a host has it, and when it is lost."""
         return self._settled
@@ -97,9 +106,10 @@ class Record:
         """Another host has taken it over."""
         self._diagnosis = diagnosis
 
-    def lose(self, why: str) -> None:
-        """No host can take it."""
+    def lose(self, why: str, *, curable: bool) -> None:
+        """No host can take it; *curable* if the next daemon may find one that can."""
         self._state, self._host, self._diagnosis = State.LOST, None, why
+        self._curable = curable
         self._settled.set()
 
     def exit(self, ending: Ending) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import time
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from agent_pty import build, log
+from agent_pty.core.host_deaths import MOST_DEATHS, WINDOW, HostDeaths
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
@@ -44,6 +47,9 @@ class Recovery:
         self._creator = creator
         self._ender = ender
         self._causes: dict[str, str] = {}
+        self._deaths = HostDeaths()
+        # Hosts that are ended because another build replaces them: no session is to blame.
+        self._replaced: set[str] = set()
 
     # -- a host is gone
 
@@ -52,49 +58,80 @@ class Recovery:
         self._causes[host] = f"signal {signal}" if signal is not None else f"exit code {code}"
 
     async def host_died(self, host: str) -> None:
-        """Give a dead host's sessions to a new one, which rebuilds their screens."""
+        """Give a dead host's sessions to others, which rebuild their screens."""
         orphans = [record for record in self._registry.records if record.host == host]
         for record in orphans:
             record.orphan()
-        await self._rehost(orphans, host)
+        await self._rehost(orphans, host, why=None)
 
-    async def _rehost(self, orphans: list[Record], host: str) -> None:
-        shared = [record for record in orphans if not record.spec.isolate]
-        try:
-            await self._pool.allow_replacement()
-            link = await self._pool.choose(self._registry.load) if shared else None
-        except (AgentPtyError, KeeperError, OSError) as error:
-            self._give_up(orphans, f"{self._cause(host)}; {error}")
+    async def _rehost(self, orphans: list[Record], host: str, *, why: Exception | None) -> None:
+        """Move sessions; *why* is what prevented it the last time."""
+        by_instance = {record.instance: record for record in orphans}
+        noted = self._deaths if host not in self._replaced else HostDeaths()
+        moves = noted.died(list(by_instance), at=time.monotonic())
+        for instance in moves.given_up:
+            self._give_up(by_instance[instance], host, why or self._too_many, curable=True)
+        await asyncio.sleep(moves.pause)
+        together = [by_instance[instance] for instance in moves.together]
+        groups = [[by_instance[instance] for instance in group] for group in moves.apart]
+        # A session that has a host of its own gets one again.
+        groups += [[record] for record in together if record.spec.isolate]
+        await self._move_to(
+            self._shared, [record for record in together if not record.spec.isolate], host
+        )
+        for group in groups:
+            await self._move_to(self._pool.private, group, host)
+
+    async def _shared(self) -> HostLink:
+        return await self._pool.choose(self._registry.load)
+
+    async def _move_to(
+        self, find: Callable[[], Awaitable[HostLink]], records: list[Record], host: str
+    ) -> None:
+        """Give sessions to the host that *find* returns; if there is none, try again later."""
+        # Some may have been killed meanwhile.
+        records = [record for record in records if self._registry.has(record)]
+        if not records:
             return
-        target = link.name if link is not None else None
-        for record in shared:
+        try:
+            link = await find()
+        except (AgentPtyError, KeeperError, OSError) as error:
+            await self._rehost(records, host, why=error)
+            return
+        for record in records:
             # If the new host dies too, `host_died` finds all of them by this.
-            record.assign(target)
-        for record in orphans:
-            if record.spec.isolate or record.host == target:
+            record.assign(link.name)
+        for record in records:
+            if record.host == link.name:
                 await self._move(record, link, host)
 
-    async def _move(self, record: Record, link: HostLink | None, host: str) -> None:
+    async def _move(self, record: Record, link: HostLink, host: str) -> None:
         try:
-            target = link if link is not None and not record.spec.isolate else None
-            await self._creator.hand(record, target or await self._pool.private())
+            await self._creator.hand(record, link)
         except HostUnresponsive:  # it has the session all the same
             record.settle()
             return
         except HostLost:  # it died too: its own `host_died` moves the session on
             return
         except (AgentPtyError, KeeperError, OSError) as error:
-            self._give_up([record], f"{self._cause(host)}; {error}")
+            self._give_up(record, host, error, curable=not isinstance(error, KeeperError))
             return
         record.recover(f"{self._cause(host)}; a new host rebuilt the screen")
 
     def _cause(self, host: str) -> str:
         return f"host {host} ended ({self._causes.get(host, 'how is not known')})"
 
-    def _give_up(self, records: list[Record], why: str) -> None:
-        for record in records:
-            log.line(f"daemon: session {record.name} is lost: {why}")
-            record.lose(why)
+    @property
+    def _too_many(self) -> HostLost:
+        return HostLost(
+            f"{MOST_DEATHS} hosts died within {WINDOW:g} s, the last ones with this session alone: "
+            f"not trying again, see {self._layout.log}"
+        )
+
+    def _give_up(self, record: Record, host: str, error: Exception, *, curable: bool) -> None:
+        why = f"{self._cause(host)}; {error}"
+        log.line(f"daemon: session {record.name} is lost: {why}")
+        record.lose(why, curable=curable)
 
     # -- the keeper is gone
 
@@ -167,7 +204,7 @@ class Recovery:
                 self._pool.seclude(record.host or "")
             return
         record.orphan()
-        await self._rehost([record], str(session.host))
+        await self._rehost([record], str(session.host), why=None)
 
     def _spec(self, instance: str, session: HeldSession) -> Spec:
         """Return what its host has saved; if it never had one, what the keeper was given."""
@@ -185,6 +222,7 @@ class Recovery:
         for link in self._pool.links:
             if link.build is not None and link.build != build.digest():
                 self._causes[link.name] = "replaced by another build"
+                self._replaced.add(link.name)
                 await self._pool.replace(link)
 
 

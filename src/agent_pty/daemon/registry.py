@@ -54,6 +54,10 @@ class Registry:
             return None
         return next((one for one in self._records.values() if one.spec.key == key), None)
 
+    def has(self, record: Record) -> bool:
+        """Whether a session still exists."""
+        return self._records.get(record.name) is record
+
     def was_killed(self, name: str) -> bool:
         """Whether a session of this name was killed, and there is no new one."""
         return name not in self._records and name in self._killed
@@ -85,7 +89,7 @@ class Registry:
     def remove(self, record: Record) -> None:
         """Forget a session."""
         # Of two kills at once the second may find a new session of that name.
-        if self._records.get(record.name) is record:
+        if self.has(record):
             del self._records[record.name]
 
     def remember_killed(self, name: str) -> None:
@@ -148,7 +152,11 @@ class Registry:
         link = self._pool.get(record.host)
         if link is None:
             why = record.diagnosis or "its host was lost"
-            raise HostLost(f"session {record.name} is lost: {why}", id=record.name)
+            raise HostLost(
+                f"session {record.name} is lost: {why}. {record.remedy}",
+                id=record.name,
+                remedy=record.remedy,
+            )
         return link
 
     async def _settled(self, record: Record) -> None:
