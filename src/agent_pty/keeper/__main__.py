@@ -19,6 +19,7 @@ from agent_pty.keeper import warm
 from agent_pty.keeper.keeper import Keeper
 from agent_pty.keeper.libc import adopt_orphans, keep_buffers, name_process
 from agent_pty.keeper.listen import listen
+from agent_pty.keeper.program import mark_process
 from agent_pty.keeper.signals import ignore_foreign
 from agent_pty.keeper.upgrade import resumed
 
@@ -74,6 +75,7 @@ def _ignore_signals() -> None:
 
 def _prepare() -> None:
     adopt_orphans()
+    mark_process(None)  # we may have been started by a program in a session
     name_process("keeper")
     _raise_file_limit()
     keep_buffers()

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import resource
 import signal
 import struct
+import sys
 import termios
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
+
+from agent_pty.core.process_mark import RLIMIT_LOCKS
 
 SECRET_FD = 3
 _FREE_FD = 10
@@ -23,7 +27,10 @@ _FOREIGN = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOWID", "TERM_PR
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to start and where; *env* is added to the keeper's own environment."""
+    """What to start and where; *env* is added to the keeper's own environment.
+
+    All processes that it starts can be recognized by the *mark*.
+    """
 
     argv: Sequence[str]
     cwd: str
@@ -32,6 +39,7 @@ class Program:
     cols: int
     # A line that the program can read once, from descriptor SECRET_FD.
     secret: str | None = None
+    mark: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +92,7 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
             _give_secret(program.secret)
         _reset_signals()
         resource.setrlimit(resource.RLIMIT_NOFILE, FILES)
+        mark_process(program.mark)
         stage = "cwd"
         os.chdir(program.cwd)
         stage = "exec"
@@ -101,6 +110,14 @@ def _give_secret(secret: str) -> None:
     os.dup2(read, SECRET_FD)
     if read != SECRET_FD:
         os.close(read)
+
+
+def mark_process(mark: int | None) -> None:
+    """Give this process and all that it starts a mark, or take it away."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, ValueError):  # a kernel that keeps no such limit
+            _, hard = resource.getrlimit(RLIMIT_LOCKS)
+            resource.setrlimit(RLIMIT_LOCKS, (hard if mark is None else mark, hard))
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agent_pty.core.process_mark import process_mark
 from agent_pty.keeper.message import Exit, Spawn
 from agent_pty.keeper.program import Program, Started, start
 
@@ -62,6 +63,7 @@ class Starts:
             rows=spawn.rows,
             cols=spawn.cols,
             secret=spawn.secret,
+            mark=process_mark(spawn.instance),
         )
         starting = Starting(
             started=start(program),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from agent_pty.core.process_mark import is_mark
 from agent_pty.ops.model import Process
 
 _CHUNK = 16 * 1024
@@ -19,13 +20,17 @@ _CHUNK = 16 * 1024
 _FLAGS = 6
 _ENVIRONMENT = slice(47, 49)  # where it begins and ends
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD: a thread that never has an environment
+_MARK_LIMIT = b"Max file locks"  # RLIMIT_LOCKS in /proc/PID/limits
 _LONGEST_EXEC = 0.1
 _COUNTING = 0.002
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One process. *birth* distinguishes it from a later one with the same pid."""
+    """One process. *birth* distinguishes it from a later one with the same pid.
+
+    The *name* is what the kernel has, at most 15 bytes; a process can change it.
+    """
 
     pid: int
     ppid: int
@@ -33,6 +38,7 @@ class Entry:
     session: int
     stat: str
     birth: float
+    name: str
 
     @property
     def alive(self) -> bool:
@@ -105,6 +111,26 @@ def _patience(pid: int) -> float:
     return _COUNTING if fields[0] != b"S" else 0.0
 
 
+def mark(pid: int) -> int | None:
+    """Return the mark of a process (`core/process_mark.py`); None if it has none."""
+    _, found, rest = read(pid, "limits").partition(_MARK_LIMIT)
+    soft = rest.split(maxsplit=1)[0] if found else b""
+    return int(soft) if soft.isdigit() and is_mark(int(soft)) else None
+
+
+def arguments(pid: int) -> list[str]:
+    """Return the command line of a process as it is; empty if it cannot be seen."""
+    return [os.fsdecode(word) for word in read(pid, "cmdline").split(b"\0")[:-1]]
+
+
+def program_file(pid: int) -> str | None:
+    """Return the path of the program that a process runs; None if it cannot be seen."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return None
+
+
 def open_files(pid: int) -> set[str]:
     """Return the paths of a process's descriptors; empty if they cannot be seen."""
     paths = set()
@@ -153,13 +179,18 @@ def _from_proc() -> Iterator[Entry]:
 
 def _stat_fields(pid: int) -> list[bytes]:
     """Return what the kernel says of a process, from its state on; nothing if it is gone."""
-    stat = read(pid, "stat")
-    # The command name is in parentheses and may itself contain blanks and parentheses.
-    return stat[stat.rfind(b")") + 2 :].split() if stat else []
+    return _split_stat(read(pid, "stat"))[1]
+
+
+def _split_stat(stat: bytes) -> tuple[bytes, list[bytes]]:
+    """Return the name and the fields after it."""
+    # The name is in parentheses and may itself contain blanks and parentheses.
+    end = stat.rfind(b")")
+    return stat[stat.find(b"(") + 1 : end], stat[end + 2 :].split() if stat else []
 
 
 def _read_stat(pid: int) -> Entry | None:
-    fields = _stat_fields(pid)
+    name, fields = _split_stat(read(pid, "stat"))
     if not fields:
         return None
     return Entry(
@@ -169,6 +200,7 @@ def _read_stat(pid: int) -> Entry | None:
         session=int(fields[3]),
         stat=fields[0].decode(),
         birth=float(fields[19]),
+        name=name.decode("utf-8", "replace"),
     )
 
 
@@ -183,6 +215,7 @@ def _from_psutil() -> Iterator[Entry]:
                     session=os.getsid(process.pid),
                     stat="Z" if process.status() == psutil.STATUS_ZOMBIE else "S",
                     birth=process.create_time(),
+                    name=process.name(),
                 )
         except (psutil.Error, OSError):
             continue
@@ -195,11 +228,12 @@ def family(pid: int) -> list[Entry]:
         return []
     found = [root]
     for parent in found:
-        found += [child for number in _children(parent.pid) if (child := entry(number)) is not None]
+        found += [child for number in children(parent.pid) if (child := entry(number)) is not None]
     return found
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
+    """Return the pids of a process's children, zombies included, as fast as possible."""
     listed = read(pid, f"task/{pid}/children")
     if not listed and _no_children_file():
         return [found.pid for found in snapshot().values() if found.ppid == pid]
