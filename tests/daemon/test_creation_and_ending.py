@@ -32,7 +32,7 @@ from agent_pty.errors import (
 from agent_pty.host.message import AwaitOpened, CountMembers, Forget, Kill
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Done, Hand, Release, Spawn, Spawned
-from agent_pty.ops.model import Described, Ending, Killed, Process, Spec, State, Wanted
+from agent_pty.ops.model import Described, Ending, Killed, Process, Spec, State, Stopped, Wanted
 from agent_pty.process import table
 from support.fake_host import (
     NO_PROCESS,
@@ -590,9 +590,9 @@ async def test_all_trees_are_ended_without_a_host(
     scene.keeper.program = Spawned(pid=NO_PROCESS, birth=1.0)
     scene.add("gone")
 
-    survivors = await scene.ender.end_all_trees()
+    left = await scene.ender.end_everything()
 
-    assert survivors == []
+    assert left == Stopped()
     assert signal_that_ended(program) > 0
     assert scene.host.asked == []
 

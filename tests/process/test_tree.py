@@ -27,6 +27,9 @@ PLACES = {
     "orphan that shares only the session": (
         "(env -i /bin/sh -c 'echo up:$$:; exec /bin/sleep 1000 </dev/null >/dev/null 2>&1' &)"
     ),
+    "orphan that shares nothing": (
+        "(env -i setsid sh -c 'echo up:$$:; exec /bin/sleep 1000 </dev/null >/dev/null 2>&1' &)"
+    ),
     "deaf to polite signals": f"sh -c 'trap \"\" TERM HUP INT QUIT; {LEAF}' &",
     "deaf orphan": f"(setsid sh -c 'trap \"\" TERM HUP INT QUIT; {LEAF}' &)",
     "stopped": "sh -c 'echo up:$$:; kill -STOP $$; exec /bin/sleep 1000' &",
@@ -221,7 +224,7 @@ def test_a_later_process_with_the_pid_is_not_a_member(bystander: table.Entry) ->
     )
 
     assert tree.members([root]) == []
-    assert kill_trees(root) == KilledTrees(ended=[], survivors=[])
+    assert kill_trees(root) == KilledTrees(ended=[], survivors=[], spared=[])
     assert alive(bystander)
 
 

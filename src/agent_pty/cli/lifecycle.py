@@ -13,6 +13,7 @@ from agent_pty.core.command import Command, part
 from agent_pty.core.layout import Layout
 from agent_pty.core.status import status_object, status_text
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
+from agent_pty.keeper.libc import name_process
 from agent_pty.store import home
 from agent_pty.store.lock import Lock, held
 
@@ -32,6 +33,7 @@ def serve(call: Invocation) -> int:
     """Run the daemon in this process."""
     from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms, only here
 
+    name_process("daemon")  # so that it is recognised as one inside a session of another home
     where = call.layout
 
     def say() -> None:
@@ -67,15 +69,19 @@ def status(call: Invocation) -> int:
     return call.show(found, status_text(found))
 
 
-def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> None:
-    """Stop the daemon and return when it is gone; with *successor*, clients wait for the next."""
+def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[str, Any]:
+    """Stop the daemon, and return what is left when it is gone.
+
+    With *successor*, clients wait for the next one.
+    """
     with connect(where, start=_left_behind(where)) as connection:
-        connection.ask("shutdown", keep=keep, successor=successor)
+        left = connection.ask("shutdown", keep=keep, successor=successor)
         connection.until_closed()
     # Its lock is free when its process has ended.
     lock = Lock(where.daemon_lock)
     lock.acquire(patience=_GONE_SECONDS)
     lock.release()
+    return {"survivors": [], "spared": [], **(left or {})}  # an older daemon says nothing
 
 
 def _left_behind(where: Layout) -> bool:
@@ -87,8 +93,13 @@ def _left_behind(where: Layout) -> bool:
 
 def stop(call: Invocation) -> int:
     """Stop the daemon."""
-    stop_daemon(call.layout, keep=call.options.keep)
-    return call.show({"stopped": True, "kept": call.options.keep}, "stopped")
+    left = stop_daemon(call.layout, keep=call.options.keep)
+    call.show({"stopped": True, "kept": call.options.keep, **left}, "stopped")
+    for one in left["survivors"]:
+        sys.stderr.write(f"survived: {one['pid']} {one['command']}\n")
+    for one in left["spared"]:
+        sys.stderr.write(f"not ended: {one['pid']} {one['command']}\n")
+    return 1 if left["survivors"] else 0
 
 
 def restart(call: Invocation) -> int:

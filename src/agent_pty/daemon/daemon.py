@@ -32,7 +32,7 @@ from agent_pty.host import message
 from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
-from agent_pty.ops.model import Ending, Killed, SessionInfo, Wanted
+from agent_pty.ops.model import Ending, Killed, SessionInfo, Stopped, Wanted
 from agent_pty.ops.op import (
     PROTOCOL,
     Head,
@@ -70,6 +70,7 @@ class Daemon:
     ) -> None:
         self.layout = layout
         self.stopping: asyncio.Future[Stopping] = asyncio.get_running_loop().create_future()
+        self._stopped: asyncio.Future[Stopped] = asyncio.get_running_loop().create_future()
         self._started = time.time()
         self._keeper = KeeperClient(
             layout, on_event=self._keeper_event, on_new=self._new_keeper, relisten=relisten
@@ -315,7 +316,7 @@ class Daemon:
         }
 
     def shut_down(self, *, keep: bool = False, successor: bool = False) -> None:
-        """Begin to stop; the answer to this request still goes out."""
+        """Begin to stop; answers that are on their way still go out."""
         if not self.stopping.done():
             self.stopping.set_result(Stopping(keep=keep, successor=successor))
 
@@ -323,6 +324,10 @@ class Daemon:
     def leaves_everything(self) -> bool:
         """Whether the end has begun and every session stays."""
         return self.stopping.done() and self.stopping.result().keep
+
+    async def stopped(self) -> Stopped:
+        """Return what is left, once every session has been ended."""
+        return await asyncio.shield(self._stopped)
 
     # -- the end
 
@@ -343,12 +348,14 @@ class Daemon:
     async def _end_all(self) -> None:
         self._pool.retire()
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
-        # What had no host, or one that hung.
-        for survivor in await self._ender.end_all_trees():
+        # What had no host, or one that hung, or was not known to belong to a session.
+        left = await self._ender.end_everything()
+        for survivor in left.survivors:
             log.line(f"daemon: could not end process {survivor}")
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):
             await self._keeper.stop()
+        self._stopped.set_result(left)
 
     async def _end_host(self, link: HostLink) -> None:
         try:

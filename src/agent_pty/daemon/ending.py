@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Sequence
+
+import msgspec
 
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.keeper_client import KeeperClient
@@ -15,8 +16,8 @@ from agent_pty.daemon.registry import Registry
 from agent_pty.errors import AgentPtyError, HostLost, UnknownSession
 from agent_pty.host.message import CountMembers, Forget, Kill
 from agent_pty.keeper.message import Release
-from agent_pty.ops.model import Killed, Process, State
-from agent_pty.process import tree
+from agent_pty.ops.model import Killed, Process, State, Stopped
+from agent_pty.process import below_keeper, table, tree
 
 _EXITED_KEPT = 25
 
@@ -39,6 +40,7 @@ class Ender:
             return Killed(ended=[], survivors=[], exit_code=None, signal=None, already=True)
         record = self._registry.find(name)
         killed = await self._kill(record)
+        killed = msgspec.structs.replace(killed, possible_survivors=self._possible_survivors())
         await self.forget(record)
         self._registry.remember_killed(name)
         return killed
@@ -50,16 +52,40 @@ class Ender:
         except (HostLost, UnknownSession):
             # Without a host the tree can still be ended; only its exit code is not known.
             ended = await self.end_tree(record)
-            return Killed(ended=ended.ended, survivors=ended.survivors, exit_code=None, signal=None)
+            return Killed(
+                ended=ended.ended,
+                survivors=ended.survivors,
+                exit_code=None,
+                signal=None,
+                spared=ended.spared,
+            )
+
+    def _possible_survivors(self) -> list[Process]:
+        """Return what no session is known to have started: perhaps this one did."""
+        if self._keeper.pid is None:
+            return []
+        programs = [record.pid for record in self._registry.records]
+        found = below_keeper.unattributed(
+            self._keeper.pid, self._layout.home, programs, self._registry.instances
+        )
+        return [table.described(entry) for entry in found]
 
     async def end_tree(self, record: Record) -> tree.KilledTrees:
         """End a session's processes without asking its host."""
         return await tree.kill_trees([self._root(record)])
 
-    async def end_all_trees(self) -> Sequence[Process]:
-        """End every session's processes without asking a host; return the survivors."""
+    async def end_everything(self) -> Stopped:
+        """End every session's processes without asking a host, and all else below the keeper."""
         roots = [self._root(record) for record in self._registry.records]
-        return (await tree.kill_trees(roots)).survivors
+        trees = await tree.kill_trees(roots)
+        if self._keeper.pid is None:
+            return Stopped(survivors=trees.survivors, spared=trees.spared)
+        rest = await below_keeper.end_everything(
+            self._keeper.pid, self._layout.home, self._registry.instances
+        )
+        spared = {one.pid: one for one in [*trees.spared, *rest.spared]}
+        survivors = {one.pid: one for one in [*trees.survivors, *rest.survivors]}
+        return Stopped(survivors=list(survivors.values()), spared=list(spared.values()))
 
     def _root(self, record: Record) -> tree.Root:
         return self._root_of(record.instance, pid=record.pid, birth=record.birth)

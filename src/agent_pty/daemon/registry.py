@@ -42,6 +42,11 @@ class Registry:
         """Every session known; exited ones in the order in which they exited."""
         return list(self._records.values())
 
+    @property
+    def instances(self) -> set[str]:
+        """The instances of every session, also of those whose program is being started."""
+        return {record.instance for record in self.records} | self._unborn.keys()
+
     def find(self, name: str) -> Record:
         """Return the session called *name*, exactly."""
         if name not in self._records:

@@ -17,6 +17,7 @@ from agent_pty.ops.model import (
     Reading,
     Screen,
     SessionInfo,
+    Stopped,
     Wanted,
 )
 
@@ -207,7 +208,7 @@ class Registry(Protocol):
         """Let the session's host answer a request."""
 
     def shut_down(self, *, keep: bool, successor: bool) -> None:
-        """Begin to stop, once the answer to this request was sent."""
+        """Begin to stop."""
 
     def made_by(self, key: str) -> str | None:
         """Return the name of the session that a request with this key has made."""
@@ -215,3 +216,6 @@ class Registry(Protocol):
     @property
     def leaves_everything(self) -> bool:
         """Whether the daemon is ending and every session stays."""
+
+    async def stopped(self) -> Stopped:
+        """Return what is left, once every session has been ended."""

@@ -9,6 +9,7 @@ from msgspec import Meta
 from agent_pty.core.command import Call, Command
 from agent_pty.core.status import status_object, status_text
 from agent_pty.ops.context import Registry
+from agent_pty.ops.model import Stopped
 from agent_pty.ops.op import Op, Request
 
 
@@ -30,9 +31,10 @@ async def status(registry: Registry, _request: Status) -> dict[str, Any]:
     return await registry.status()
 
 
-async def shutdown(registry: Registry, request: Shutdown) -> None:
-    """Answer first, then stop."""
+async def shutdown(registry: Registry, request: Shutdown) -> Stopped:
+    """Stop; answer when every session has ended, or at once if they stay."""
     registry.shut_down(keep=request.keep, successor=request.keep and request.successor)
+    return Stopped() if request.keep else await registry.stopped()
 
 
 async def _print_status(call: Call, facts: dict[str, Any]) -> int:

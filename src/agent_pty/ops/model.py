@@ -300,10 +300,23 @@ class Reading(Struct, frozen=True, kw_only=True):
 
 
 class Killed(Struct, frozen=True, kw_only=True):
-    """What `kill` ended, and what it could not end."""
+    """What `kill` ended, and what it could not end.
+
+    *possible_survivors* are orphans that cannot be attributed to a session. *spared* are processes
+    in the session that are not ended with it: tmux servers, and daemons and keepers of agent-pty.
+    """
 
     ended: list[Process]
     survivors: list[Process]
     exit_code: int | None
     signal: int | None
     already: bool = False
+    possible_survivors: list[Process] = field(default_factory=list)
+    spared: list[Process] = field(default_factory=list)
+
+
+class Stopped(Struct, frozen=True, kw_only=True):
+    """What `stop` could not end, and what it does not end: as in `Killed`."""
+
+    survivors: list[Process] = field(default_factory=list)
+    spared: list[Process] = field(default_factory=list)

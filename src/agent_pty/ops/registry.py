@@ -93,6 +93,10 @@ async def _print_killed(call: Call, killed: dict[str, Any]) -> int:
     await call.show(killed, "killed")
     for survivor in killed["survivors"]:
         await call.warn(f"survived: {survivor['pid']} {survivor['command']}")
+    for orphan in killed["possible_survivors"]:
+        await call.warn(f"possible survivor: {orphan['pid']} {orphan['command']}")
+    for spared in killed["spared"]:
+        await call.warn(f"not ended: {spared['pid']} {spared['command']}")
     return 1 if killed["survivors"] else 0
 
 

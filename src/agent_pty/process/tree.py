@@ -1,8 +1,8 @@
-"""The processes of one session: found wherever they are, signalled by handle, ended.
+"""The processes of a session: found wherever they are, signalled by handle, ended.
 
-A process belongs to a session if it descends from its program, shares its kernel session,
-or, having left both by `setsid` and a double fork, still carries the session's mark in its
-environment or holds its terminal open.
+A process belongs to a session if it descends from its program or shares its kernel session, or if,
+having left both by `setsid` and a double fork, it still carries a mark: in its limits
+(`core/process_mark.py`), in its environment, or the session's terminal among its files.
 """
 
 from __future__ import annotations
@@ -13,15 +13,19 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from agent_pty.core.process_mark import process_mark
 from agent_pty.ops.model import Process
-from agent_pty.process import table
+from agent_pty.process import chain, spared, table
 from agent_pty.process.table import Entry
 
 INSTANCE_VARIABLE = "AGENT_PTY_INSTANCE"
 _GRACE = 0.25
 _DEADLINE = 3.0
 _MOST_FREEZES = 20
+# So many readings in a row must find nothing: one of them can miss a process that just forks.
+_EMPTY_READINGS = 2
 _INIT = 1
 
 
@@ -38,22 +42,85 @@ class Root:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KilledTrees:
-    """Which processes were ended, and which are still there."""
+    """Which processes were ended, which are still there, and which were spared."""
 
     ended: list[Process]
     survivors: list[Process]
+    spared: list[Process]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A reading of the process table: what is to be ended, and what is never ended."""
+
+    members: list[Entry]
+    spared: list[Entry]
+
+
+class Scope(Protocol):
+    """Which processes are to be ended."""
+
+    @property
+    def keeper(self) -> int | None:
+        """The process that adopts their orphans; None if that is not a keeper of ours."""
+
+    def read(self) -> Found:
+        """Read the process table once."""
+
+    def owns(self, orphan: Entry) -> bool:
+        """Whether a child of the keeper is to be ended."""
+
+
+class SessionScope:
+    """The processes of some sessions."""
+
+    def __init__(self, roots: Sequence[Root]) -> None:
+        self._roots = roots
+        self._marks = {process_mark(root.instance) for root in roots}
+        self._variables = {f"{INSTANCE_VARIABLE}={root.instance}".encode() for root in roots}
+
+    @property
+    def keeper(self) -> int | None:
+        """The keeper of the sessions, if it is still the process it was."""
+        keeper = next((root.keeper for root in self._roots if root.keeper is not None), None)
+        found = table.entry(keeper) if keeper is not None else None
+        return keeper if found is not None and found.name == spared.KEEPER else None
+
+    def read(self) -> Found:
+        """Return every living process of these sessions."""
+        entries = table.snapshot()
+        # Pid 0 is that of sessions whose leader is outside of this container.
+        own = {root.pid for root in self._roots if root.pid and _unreplaced(root, entries)}
+        start = [e for e in entries.values() if e.session in own or e.pid in own]
+        reapers = {_INIT, *(root.keeper for root in self._roots)}
+        # Who has adopted the program also gets the orphans: another one if its keeper has died.
+        reapers |= {entries[pid].ppid for pid in own if pid in entries}
+        orphans = [e for e in entries.values() if e.ppid in reapers and e.alive]
+        return with_descendants([*start, *(e for e in orphans if self._marked(e))], entries)
+
+    def owns(self, orphan: Entry) -> bool:
+        """Whether a child of the keeper is from one of these sessions, and is not spared."""
+        return self._marked(orphan) and not spared.is_spared(orphan)
+
+    def _marked(self, orphan: Entry) -> bool:
+        """Whether a process carries a mark of one of these sessions."""
+        mark = table.mark(orphan.pid)
+        if mark is not None and mark not in self._marks:
+            return False  # of another session
+        environment = table.environment(orphan.pid)
+        ours = mark is not None or not self._variables.isdisjoint(environment)
+        return (ours or self._has_terminal(orphan)) and not spared.runs_in_tmux(environment)
+
+    def _has_terminal(self, orphan: Entry) -> bool:
+        # Only orphans of sessions have the keeper as parent: a stranger may use the terminal too.
+        roots = [root for root in self._roots if root.keeper == orphan.ppid]
+        terminals = {root.terminal for root in roots if root.terminal}
+        return bool(terminals) and not terminals.isdisjoint(table.open_files(orphan.pid))
 
 
 def members(roots: Sequence[Root]) -> list[Entry]:
     """Return every living process of these sessions, from one reading of the process table."""
-    entries = table.snapshot()
-    children: dict[int, list[Entry]] = {}
-    for found in entries.values():
-        children.setdefault(found.ppid, []).append(found)
-    own = {root.pid for root in roots if _unreplaced(root, entries)}
-    start = [e for e in entries.values() if e.session in own or e.pid in own]
-    start += [e for e in _orphans(roots, entries) if _marked(e, roots)]
-    return [e for e in _descendants(start, children) if e.alive and e.pid != os.getpid()]
+    return SessionScope(roots).read().members
 
 
 def _unreplaced(root: Root, entries: dict[int, Entry]) -> bool:
@@ -62,29 +129,29 @@ def _unreplaced(root: Root, entries: dict[int, Entry]) -> bool:
     return found is None or root.birth in (None, found.birth)
 
 
-def _orphans(roots: Sequence[Root], entries: dict[int, Entry]) -> list[Entry]:
-    parents = {_INIT, *(root.keeper for root in roots)}
-    return [e for e in entries.values() if e.ppid in parents and e.alive]
-
-
-def _marked(found: Entry, roots: Sequence[Root]) -> bool:
-    marks = {f"{INSTANCE_VARIABLE}={root.instance}".encode() for root in roots}
-    if not marks.isdisjoint(table.environment(found.pid)):
-        return True
-    # An emptied environment hides the mark; only orphans of sessions have the keeper as parent.
-    terminals = {root.terminal for root in roots if root.keeper == found.ppid and root.terminal}
-    return bool(terminals) and not terminals.isdisjoint(table.open_files(found.pid))
-
-
-def _descendants(start: Iterable[Entry], children: dict[int, list[Entry]]) -> list[Entry]:
+def with_descendants(
+    start: Iterable[Entry],
+    entries: dict[int, Entry],
+    *,
+    kept: Callable[[Entry], bool] = spared.is_spared,
+) -> Found:
+    """Return living processes with all their descendants, but not what is *kept* and below it."""
+    children: dict[int, list[Entry]] = {}
+    for entry in entries.values():
+        children.setdefault(entry.ppid, []).append(entry)
     found: dict[int, Entry] = {}
+    left: dict[int, Entry] = {}
     todo = list(start)
     while todo:
         entry = todo.pop()
-        if entry.pid not in found:
-            found[entry.pid] = entry
-            todo += children.get(entry.pid, [])
-    return list(found.values())
+        if entry.pid in found or entry.pid in left or entry.pid == os.getpid():
+            continue
+        if kept(entry):
+            left[entry.pid] = entry
+            continue
+        found[entry.pid] = entry
+        todo += children.get(entry.pid, [])
+    return Found(members=[e for e in found.values() if e.alive], spared=list(left.values()))
 
 
 def send(target: Entry, number: int) -> bool:
@@ -119,55 +186,70 @@ def _open(target: Entry) -> int | None:
 
 
 async def kill_trees(roots: Sequence[Root]) -> KilledTrees:
+    """End sessions with everything that they started."""
+    return await end(SessionScope(roots))
+
+
+async def end(scope: Scope) -> KilledTrees:
     """End whole trees: ask, wait a little, then freeze and kill until nothing is left."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _DEADLINE
-    first = members(roots)
+    found = scope.read()
+    passed = set(table.children(scope.keeper)) if scope.keeper is not None else set()
     # Described now: a process that has ended has no command line.
-    seen = {(e.pid, e.birth): table.described(e) for e in first}
+    seen = {(e.pid, e.birth): table.described(e) for e in found.members}
     for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGCONT):
-        for found in first:
-            send(found, number)
-    await wait_gone(first, _GRACE)
-    _kill_groups(first)
-    left = members(roots)
-    while left and loop.time() < deadline:
-        left = _freeze(roots)
-        seen |= {(e.pid, e.birth): table.described(e) for e in left if (e.pid, e.birth) not in seen}
-        for found in left:
-            send(found, signal.SIGKILL)
-        _kill_groups(left)
-        await wait_gone(left, min(_GRACE, max(0.0, deadline - loop.time())))
-        left = members(roots)
-    alive = {(e.pid, e.birth) for e in left}
+        for target in found.members:
+            send(target, number)
+    await wait_gone(found.members, _GRACE)
+    _kill_groups(found)
+    empty = 0
+    while empty < _EMPTY_READINGS and loop.time() < deadline:
+        found = _freeze(scope, passed)
+        left = {(e.pid, e.birth): e for e in found.members}
+        seen |= {key: table.described(e) for key, e in left.items() if key not in seen}
+        for target in found.members:
+            send(target, signal.SIGKILL)
+        _kill_groups(found)
+        await wait_gone(found.members, min(_GRACE, max(0.0, deadline - loop.time())))
+        empty = 0 if left else empty + 1
+    # While processes still come and go, the last ones that were seen stand for their successors.
+    survivors = (scope.read().members or found.members) if empty < _EMPTY_READINGS else []
+    alive = {(e.pid, e.birth) for e in survivors}
     return KilledTrees(
         ended=[process for key, process in seen.items() if key not in alive],
-        survivors=[table.described(e) for e in left],
+        survivors=[seen.get((e.pid, e.birth)) or table.described(e) for e in survivors],
+        spared=[table.described(e) for e in found.spared],
     )
 
 
-def _kill_groups(targets: Iterable[Entry]) -> None:
+def _kill_groups(found: Found) -> None:
     """Kill what is left in the groups of processes that were ours a moment ago.
 
     A process that forks and exits, again and again, is gone before a reading of the table is
     acted upon; the kernel signals a group at once, and a fork waits for that.
     """
-    for group in {target.group for target in targets} - {os.getpgrp()}:
+    kept = {os.getpgrp(), *(entry.group for entry in found.spared)}
+    for group in {target.group for target in found.members} - kept:
         with contextlib.suppress(OSError):
             os.killpg(group, signal.SIGKILL)
 
 
-def _freeze(roots: Sequence[Root]) -> list[Entry]:
+def _freeze(scope: Scope, passed: set[int]) -> Found:
     """Stop every member before one is killed: a stopped process forks no successor."""
     frozen: dict[int, Entry] = {}
     for _ in range(_MOST_FREEZES):
-        fresh = [e for e in members(roots) if e.pid not in frozen]
+        found = scope.read()
+        fresh = [e for e in found.members if e.pid not in frozen]
+        for target in fresh:
+            send(target, signal.SIGSTOP)
+        passed |= {target.pid for target in fresh}
+        if scope.keeper is not None:
+            fresh += chain.catch(scope.keeper, passed, scope.owns)
         if not fresh:
             break
-        for found in fresh:
-            send(found, signal.SIGSTOP)
-            frozen[found.pid] = found
-    return list(frozen.values())
+        frozen |= {target.pid: target for target in fresh}
+    return Found(members=list(frozen.values()), spared=found.spared)
 
 
 async def wait_gone(targets: Iterable[Entry], patience: float) -> None:

@@ -153,6 +153,10 @@ async def kill(call: Call, words: list[str]) -> int:
         return 0
     for one in killed["survivors"]:
         await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")
+    for one in killed["possible_survivors"]:
+        await call.output.err(f"k: process {one['pid']} may have survived: {one_line(one['command'])}")
+    for one in killed["spared"]:
+        await call.output.err(f"k: process {one['pid']} was not ended: {one_line(one['command'])}")
     done = {"session": name, "status": "killed"}
     await call.output.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
     return 0

@@ -332,6 +332,7 @@ class Terminal:
             survivors=killed.survivors,
             exit_code=ending.code,
             signal=ending.signal,
+            spared=killed.spared,
         )
 
     # -- the end
