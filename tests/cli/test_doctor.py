@@ -14,6 +14,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from agent_pty.keeper.listen import listen
 from agent_pty.store.lock import Lock
 from support.agent import Agent
 
@@ -187,6 +190,58 @@ def test_a_file_in_the_place_of_the_socket_is_named(agent: Agent) -> None:
 
     assert found["socket"].startswith(f"{agent.layout.socket} is no socket: move it away")
     assert Path(agent.layout.socket).read_text() == "mine"
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_trial_14_a_link_in_the_place_of_the_socket_is_named(agent: Agent, *, stale: bool) -> None:
+    """
+    A symbolic link to no socket, or to one where nobody listens, keeps a daemon from starting.
+    """
+    target = agent.home / "elsewhere"
+    if stale:
+        listen(str(target)).close()
+    Path(agent.layout.socket).symlink_to(target)
+
+    found = failed(doctor(agent))
+
+    assert found["socket"].startswith(f"{agent.layout.socket} is a symbolic link to {target}")
+    assert "remove the link" in found["socket"]
+    assert agent.cli("list").returncode == 1
+
+
+def test_trial_14_a_link_to_a_daemons_socket_is_well(agent: Agent, tmp_path: Path) -> None:
+    """
+    A daemon is reached through the link, and it is said to be one.
+    """
+    agent.new("work")
+    link = tmp_path / "link"
+    link.symlink_to(agent.layout.socket)
+
+    report = doctor(agent, "--socket", str(link))
+
+    assert failed(report) == {}
+    assert detail(report, "socket") == (
+        f"{link} is in use, by a symbolic link to {agent.layout.socket}"
+    )
+    assert detail(report, "leftovers") == "none"
+
+
+def test_trial_14_a_home_that_is_reached_by_a_link_is_the_same_home(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """
+    Sessions of a running daemon do not wait for one, whatever path leads to its home.
+    """
+    agent.new("work")
+    link = tmp_path / "home"
+    link.symlink_to(agent.home)
+    agent.env["AGENT_PTY_HOME"] = str(link)
+
+    report = doctor(agent)
+
+    assert failed(report) == {}
+    assert detail(report, "daemon").endswith(", 1 session(s)")
+    assert detail(report, "leftovers") == "none"
 
 
 def test_a_long_socket_path_is_measured(agent: Agent) -> None:

@@ -285,6 +285,8 @@ def socket(call: Invocation) -> str:
                 f"{path} has {length} bytes, a socket's path at most {_LONGEST_PATH}: "
                 "choose a shorter --socket or AGENT_PTY_HOME"
             )
+    if os.path.islink(where.socket):
+        return _linked_socket(where.socket)
     mode = _mode(where.socket)
     if mode == 0:
         return f"{where.socket} is free"
@@ -293,6 +295,17 @@ def socket(call: Invocation) -> str:
     if listening(where.socket):
         return f"{where.socket} is in use"
     return f"{where.socket} is stale: nobody listens, the next daemon replaces it"
+
+
+def _linked_socket(path: str) -> str:
+    """Check a socket that is reached through a symbolic link, which a daemon never replaces."""
+    target = os.path.realpath(path)
+    if not listening(path):
+        raise Trouble(
+            f"{path} is a symbolic link to {target}, where nobody listens: no daemon can start, "
+            "remove the link, or choose another path with --socket"
+        )
+    return f"{path} is in use, by a symbolic link to {target}"
 
 
 def listening(path: str) -> bool:

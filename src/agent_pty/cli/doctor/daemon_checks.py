@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -110,8 +111,12 @@ def _running(where: Layout, status: dict[str, Any]) -> str:
     if version != __version__:
         raise Trouble(f"version {version}, this is {__version__}: run `agent-pty restart --keep`")
     detail = f"running, pid {status['pid']}, {status['session_count']} session(s)"
-    home = status.get("home")
-    return detail if home == where.home else f"{detail}, of the home {home}"
+    return detail if _is_of(where, status) else f"{detail}, of the home {status.get('home')}"
+
+
+def _is_of(where: Layout, status: dict[str, Any]) -> bool:
+    """Whether the daemon that answered is that of this home; the path may have links in it."""
+    return os.path.realpath(status.get("home") or "") == os.path.realpath(where.home)
 
 
 def _locked(where: Layout, error: str) -> str:
@@ -134,7 +139,7 @@ def _left(
 ) -> str:
     from agent_pty.cli.doctor import leftovers  # noqa: PLC0415  a broken psutil must fail this check alone
 
-    ours = status["running"] and status.get("home") == where.home
+    ours = status["running"] and _is_of(where, status)
     left = leftovers.survey(where, status=status if ours else None, instances=instances)
     orphans += left.orphans
     if left.orphans:
