@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import cast
 
 import pytest
@@ -20,7 +20,7 @@ from agent_pty.daemon import pool as pool_module
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.pool import Pool
-from agent_pty.errors import Busy, HostUnresponsive, Internal
+from agent_pty.errors import Busy, HostLost, HostUnresponsive, Internal
 from agent_pty.host.message import Describe, Leave, Watch
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import Fork, Forked
@@ -51,6 +51,8 @@ class FakeKeeper:
         self.pids: dict[str, int] = {}
         self.hosts: dict[str, FakeHost] = {}
         self.failure: Exception | None = None
+        self._answers = asyncio.Event()
+        self._answers.set()
         self._layout = layout
         self._servers: list[asyncio.Server] = []
 
@@ -59,8 +61,14 @@ class FakeKeeper:
         self.forked.append(fork)
         if self.failure is not None:
             raise self.failure
+        await self._answers.wait()
         await self.listen(fork.name)
         return Forked(pid=self.pids.get(fork.name, NO_PROCESS))
+
+    def delay(self) -> Callable[[], None]:
+        """Answer nothing until the function that is returned is called."""
+        self._answers.clear()
+        return self._answers.set
 
     async def listen(self, name: str) -> FakeHost:
         """Listen as a host does."""
@@ -735,6 +743,65 @@ async def test_a_retired_pool_reports_no_death(layout: Layout) -> None:
 
         assert scene.pool.retired
         assert await still_waits(begin(scene.died.get()))
+
+
+@in_frozen_time
+async def test_trial_14_a_retired_pool_starts_no_host(layout: Layout) -> None:
+    """
+    Who wants a host while the daemon stops gets an error, and the keeper is not asked.
+    """
+    async with pooled(layout) as scene:
+        scene.pool.retire()
+
+        with pytest.raises(HostLost, match="the daemon is stopping"):
+            await scene.pool.private()
+
+        assert scene.keeper.forked == []
+
+
+@in_frozen_time
+async def test_trial_14_a_host_that_starts_late_is_ended(
+    layout: Layout, program: subprocess.Popen[bytes]
+) -> None:
+    """
+    The pool waits for a host that is being forked when the end begins, and kills it.
+    """
+    async with pooled(layout) as scene:
+        scene.keeper.pids["h1"] = program.pid
+        release = scene.keeper.delay()
+        starting = begin(scene.pool.private())
+        assert await still_waits(starting)
+
+        scene.pool.retire()
+        settling = begin(scene.pool.settle())
+        assert await still_waits(settling)
+        release()
+        await settling
+
+        with pytest.raises(HostLost, match="a host that started late was ended"):
+            await starting
+        assert signal_that_ended(program) == signal.SIGKILL
+
+
+@in_frozen_time
+async def test_trial_14_a_host_that_does_not_start_is_not_waited_for_for_ever(
+    layout: Layout,
+) -> None:
+    """
+    The end goes on after five seconds although the keeper has not answered.
+    """
+    async with pooled(layout) as scene:
+        scene.keeper.delay()
+        starting = begin(scene.pool.private())
+        assert await still_waits(starting)
+        scene.pool.retire()
+
+        settling = begin(scene.pool.settle())
+        assert await still_waits(settling)
+        advance(5.0)
+
+        await settling
+        starting.cancel()
 
 
 @in_frozen_time

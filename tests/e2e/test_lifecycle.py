@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_pty.client.start import listens
 from support.agent import Agent, alive, eventually, slay
 from support.counts import counts
 from support.raw_socket import exchange, wire
@@ -179,6 +180,24 @@ def test_lif_04_the_stubborn_end_too(agent: Agent) -> None:
     agent.ask("wait", id="mule", until="up")
 
     slay(agent.pid_of("daemon"), by=signal.SIGTERM)
+
+    assert agent.processes() == []
+
+
+def test_trial_14_a_host_that_is_forked_late_does_not_survive(agent: Agent) -> None:
+    """
+    A host that the keeper forks while the daemon stops is ended like all others.
+    """
+    agent.new("work", "/bin/cat")
+    keeper = agent.pid_of("keeper")
+
+    os.kill(keeper, signal.SIGSTOP)
+    with agent.begin("new", id="late", repo="/tmp", argv=["/bin/cat"], isolate=True):
+        agent.ask("screen", id="work")  # so the daemon has asked the keeper for a host
+        stopping = agent.start("stop")
+        eventually(lambda: not listens(agent.layout.socket))
+        os.kill(keeper, signal.SIGCONT)
+        assert finish(stopping) == (0, "")
 
     assert agent.processes() == []
 

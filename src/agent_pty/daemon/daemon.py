@@ -347,6 +347,7 @@ class Daemon:
 
     async def _end_all(self) -> None:
         self._pool.retire()
+        await self._pool.settle()
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
         # What had no host, or one that hung, or was not known to belong to a session.
         left = await self._ender.end_everything()

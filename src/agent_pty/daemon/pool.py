@@ -13,7 +13,7 @@ from agent_pty import build, log
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
-from agent_pty.errors import AgentPtyError, HostUnresponsive, SpawnFailed
+from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, SpawnFailed
 from agent_pty.host.message import Leave, Watch
 from agent_pty.host.serve import serve
 from agent_pty.keeper.link import KeeperError
@@ -119,16 +119,22 @@ class Pool:
         self._private.add(name)
 
     async def _start(self) -> HostLink:
+        if self._closing:
+            raise HostLost("the daemon is stopping: it starts no host any more")
         name, self._next = f"h{self._next}", self._next + 1
-        if self._isolated:
-            try:
-                forked = await self._keeper.ask(Fork(role="host", name=name))
-            except KeeperError as error:
-                raise SpawnFailed(f"cannot start a host: {error}") from error
-            return await self._connect(name, forked.pid, runs=self._keeper.build)
-        listener = listen(self._layout.host_socket(name))
-        self._hold(serve(self._layout, name, listener))
-        return await self._connect(name, os.getpid(), runs=build.digest())
+        if not self._isolated:
+            listener = listen(self._layout.host_socket(name))
+            self._hold(serve(self._layout, name, listener))
+            return await self._connect(name, os.getpid(), runs=build.digest())
+        try:
+            forked = await self._keeper.ask(Fork(role="host", name=name))
+        except KeeperError as error:
+            raise SpawnFailed(f"cannot start a host: {error}") from error
+        link = await self._connect(name, forked.pid, runs=self._keeper.build)
+        if self._closing:  # nobody would ask it to leave
+            self.destroy(link)
+            raise HostLost("the daemon is stopping: a host that started late was ended")
+        return link
 
     async def _connect(self, name: str, pid: int | None, *, runs: str | None = None) -> HostLink:
         link = HostLink(name, pid, self._lost, self._on_event, build=runs)
@@ -197,6 +203,12 @@ class Pool:
     def retire(self) -> None:
         """From now on hosts may go: they are not replaced."""
         self._closing = True
+
+    async def settle(self) -> None:
+        """Return when no host is being started any more."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_LEAVE_SECONDS), self._starting:
+                pass
 
     def close(self) -> None:
         """Let go of every host; they live on."""
