@@ -48,8 +48,17 @@ def _remark(cell: dict[str, Any]) -> str | None:
             )
         case "running":
             return f"{which} is running" + (f"; {cell['hint']}" if cell["hint"] else "")
-    if cell.get("lost"):  # a host of an earlier build does not count it
-        return f"{which}: {cell['lost']} bytes of its output could not be kept"
-    if cell.get("exit_code_unknown"):
-        return f"{which}: its exit code is unknown: what ran the code does not report it"
+    return f"{which}: {fault}" if (fault := _fault(cell)) else _where(cell)
+
+
+def _where(cell: dict[str, Any]) -> str | None:
     return f"the whole output is in {cell['path']}" if cell["path"] else None
+
+
+def _fault(cell: dict[str, Any]) -> str | None:
+    """Return what is not known of a cell that has ended."""
+    if cell.get("lost"):  # a host of an earlier build does not count it
+        return f"{cell['lost']} bytes of its output could not be kept"
+    if cell.get("exit_code_unknown"):
+        return "its exit code is unknown: what ran the code does not report it"
+    return None

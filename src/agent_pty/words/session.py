@@ -154,7 +154,9 @@ async def kill(call: Call, words: list[str]) -> int:
     for one in killed["survivors"]:
         await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")
     for one in killed["possible_survivors"]:
-        await call.output.err(f"k: process {one['pid']} may have survived: {one_line(one['command'])}")
+        await call.output.err(
+            f"k: process {one['pid']} may have survived: {one_line(one['command'])}"
+        )
     for one in killed["spared"]:
         await call.output.err(f"k: process {one['pid']} was not ended: {one_line(one['command'])}")
     done = {"session": name, "status": "killed"}

@@ -1232,7 +1232,7 @@ def test_a_closed_runner_stops_what_it_does_by_itself() -> None:
             await one.one.read_until(b"\r")
             running.cancel()
             await one.one.read_until(b"\x03")
-            (stopping,) = one.runner._tasks
+            (stopping,) = one.runner._background._tasks
 
             one.runner.close()
             await asyncio.wait({stopping})

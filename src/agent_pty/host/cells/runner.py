@@ -10,8 +10,7 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Awaitable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 
@@ -22,8 +21,9 @@ from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.quit_keys import how_to_quit
 from agent_pty.core.short_code import shortened
 from agent_pty.core.tty_state import Verdict
-from agent_pty.errors import AgentPtyError, CellActive, InterruptFailed, NotReady, SessionEnded
+from agent_pty.errors import CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import events
+from agent_pty.host.cells.background import Background
 from agent_pty.host.cells.capture import EXITED, Capture
 from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor
 from agent_pty.host.cells.cell_start import cell_start
@@ -88,7 +88,7 @@ class CellRunner:
         self._started = time.monotonic()
         self._waiting_for_prompt = 0
         self._gone: Ending | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     @property
     def active(self) -> Cell | None:
@@ -283,7 +283,7 @@ class CellRunner:
             return
         if seen.tty.line.rstrip() == _CONTINUATION and cell.nudge():
             # Python asks whether a block goes on: a person would press Enter, once.
-            self._soon(self._input.press(b"\r", kind=InputKind.NUDGE, by=SYSTEM))
+            self._background.soon(self._input.press(b"\r", kind=InputKind.NUDGE, by=SYSTEM))
             return
         waiting_for: WaitingFor = "secret" if verdict is Verdict.SECRET else "input"
         cell.ask(waiting_for, how_to_quit(seen.name) if verdict is Verdict.SCREEN else None)
@@ -297,7 +297,7 @@ class CellRunner:
             return
         self._finish(cell, result)
         if result.error == INCOMPLETE:  # the shell still asks for the rest
-            self._soon(self._give_up_line())
+            self._background.soon(self._give_up_line())
 
     async def _give_up_line(self) -> None:
         """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
@@ -367,16 +367,7 @@ class CellRunner:
     def _abandon(self, cell: Cell) -> None:
         """The caller left: stop the cell, so that the session is free again."""
         if cell.result is None:
-            self._soon(self.interrupt())
-
-    def _soon(self, work: Awaitable[Any]) -> None:
-        async def quietly() -> None:
-            with contextlib.suppress(AgentPtyError):
-                await work
-
-        task = asyncio.get_running_loop().create_task(quietly())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._background.soon(self.interrupt())
 
     # -- reporting
 
@@ -400,5 +391,4 @@ class CellRunner:
         self._poller.stop()
         if self._completion is not None:
             self._completion.close()
-        for task in self._tasks:
-            task.cancel()
+        self._background.close()
