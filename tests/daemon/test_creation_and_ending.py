@@ -553,7 +553,7 @@ async def test_a_session_without_a_host_is_killed(
     record = scene.add("work")
     scene.host.answers[Kill] = UnknownSession("work") if "unknown" in why else HostLost("it died")
     if why == "no host":
-        record.lose("5 hosts died", curable=True)
+        record.lose("5 hosts died", at="2026-01-01T00:00:00Z", curable=True)
 
     killed = await scene.ender.kill("work")
 

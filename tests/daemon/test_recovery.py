@@ -19,6 +19,7 @@ from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
 from agent_pty.errors import Busy, HostLost
 from agent_pty.host.message import AwaitOpened, Describe
+from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Done, Hand, Holdings
 from agent_pty.ops.model import Described, HostReport, Spec, State
 from support.fake_host import (
@@ -43,6 +44,7 @@ class Keeper:
     def __init__(self) -> None:
         self.handed: dict[str, Spec] = {}
         self.hosts: dict[str, int] = {}
+        self.failures: list[Exception] = []
 
     async def connect(self) -> Holdings:
         """Say which hosts there are."""
@@ -50,6 +52,8 @@ class Keeper:
 
     async def ask(self, request: Any) -> Done:
         """Remember which session was handed over last."""
+        if isinstance(request, Hand) and self.failures:
+            raise self.failures.pop(0)
         if isinstance(request, Hand):
             self.handed[request.instance] = msgspec.convert(request.spec, Spec)
         return Done()
@@ -102,6 +106,9 @@ class Hosts:
     def get(self, name: str | None) -> Link | None:
         """Return the host of this name, None if it is gone."""
         return next((link for link in self.links if link.name == name), None)
+
+    async def dismiss(self, _name: str) -> None:
+        """Every host stays."""
 
     async def choose(self, _load: Any) -> Link:
         """Return a host that is shared."""
@@ -240,6 +247,45 @@ async def test_trial_10_without_any_host_sessions_are_lost_with_the_reason(layou
     assert "no more processes" in str(scene.registry.find("two").diagnosis)
 
 
+NOT_HELD = KeeperError({"stage": "hand", "reason": "this keeper does not hold the terminal"})
+
+
+@in_frozen_time
+async def test_trial_14_a_session_that_the_keeper_does_not_hold_is_lost_for_good(
+    layout: Layout,
+) -> None:
+    """
+    The reason names host and keeper, the remedy does not promise another attempt.
+    """
+    scene = Scene(layout, "work")
+    scene.keeper.failures = [NOT_HELD]
+
+    await scene.kill_host_of("work")
+
+    record = scene.registry.find("work")
+    assert record.state is State.LOST
+    assert record.diagnosis == (
+        "host h1 ended (how is not known), and with it the keeper, which held the terminal"
+    )
+    assert record.remedy == "`agent-pty kill work` ends what is left of it and frees its name"
+    assert str(scene.registry.info(record).lost_at).endswith("Z")
+
+
+@in_frozen_time
+async def test_trial_14_a_keeper_that_dies_while_a_session_moves_is_asked_again(
+    layout: Layout,
+) -> None:
+    """
+    The next keeper says whether it has the terminal.
+    """
+    scene = Scene(layout, "one", "two")
+    scene.keeper.failures = [Busy("the keeper was lost during the request; ask again"), NOT_HELD]
+
+    await scene.kill_host_of("one")
+
+    assert sorted(scene.states().values()) == [State.LOST, State.RUNNING]
+
+
 @in_frozen_time
 async def test_a_replaced_host_counts_as_no_death(layout: Layout) -> None:
     """
@@ -252,7 +298,7 @@ async def test_a_replaced_host_counts_as_no_death(layout: Layout) -> None:
         pid=NO_PROCESS, build="old", sessions=sessions
     )
 
-    await scene.recovery.find_all()
+    await scene.recovery.find_all({})
     assert scene.registry.find("one").host == "h2"
     await scene.kill_host_of("one")
 

@@ -314,7 +314,7 @@ async def test_a_lost_session_has_no_link() -> None:
     """
     registry = make_registry(FakeLink("h1"))
     record = add(registry, "work")
-    record.lose("5 hosts died", curable=True)
+    record.lose("5 hosts died", at="2026-01-01T00:00:00Z", curable=True)
 
     with pytest.raises(HostLost, match="session work is lost: 5 hosts died") as raised:
         await registry.link(record)
@@ -345,7 +345,7 @@ async def test_who_waits_for_a_session_hears_of_its_loss() -> None:
 
     asking = begin(registry.link(record))
     assert await still_waits(asking)
-    record.lose("no host can take it", curable=False)
+    record.lose("no host can take it", at="2026-01-01T00:00:00Z", curable=False)
 
     with pytest.raises(HostLost, match="no host can take it"):
         await asking
@@ -496,7 +496,7 @@ def test_info_of_a_session_without_a_host() -> None:
     registry = make_registry(FakeLink("h1"))
     record = add(registry, "work")
 
-    record.lose("no host can take it", curable=False)
+    record.lose("no host can take it", at="2026-01-01T00:00:00Z", curable=False)
     info = registry.info(record)
 
     assert (info.state, info.active) == (State.LOST, False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.agent import Agent, alive, ended, eventually, slay
+from support.agent import Agent, alive, ended, eventually, running, slay
 
 COUNTING = "i=0; while :; do echo $((i++)); sleep 0.1; done"
 LONG = 60_000
@@ -170,6 +171,142 @@ def test_without_keeper_and_host_a_session_is_lost_and_says_so(agent: Agent) -> 
     assert agent.cli("kill", "work").returncode == 0
     assert not alive(shell)
     assert agent.new("work")["id"] == "work"
+
+
+def test_trial_14_a_session_lost_with_keeper_and_host_says_when_and_why(agent: Agent) -> None:
+    """
+    The reason is a sentence and no name of an exception; the error says what helps.
+    """
+    agent.new("work")
+    slay(agent.pid_of("keeper"), agent.pid_of("work"))
+    eventually(lambda: agent.info("work")["state"] == "lost")
+
+    found = agent.info("work")
+    looked = agent.cli("screen", "work")
+
+    assert "and with it the keeper, which held the terminal" in found["diagnosis"]
+    assert "KeyError" not in found["diagnosis"]
+    assert found["lost_at"].endswith("Z")
+    assert "`agent-pty kill work` ends what is left of it and frees its name" in looked.stderr
+    assert agent.cli("list").stdout.endswith(f" lost={found['lost_at']}\n")
+
+
+OUTLIVING = "setsid nohup sleep {} >/dev/null 2>&1 &"
+
+
+def kill_all_three(agent: Agent, session: str) -> None:
+    """Kill daemon, keeper and host at the same moment."""
+    slay(agent.pid_of("daemon"), agent.pid_of("keeper"), agent.pid_of(session))
+
+
+def test_trial_14_after_the_death_of_all_three_sessions_are_reported_as_lost(
+    agent: Agent,
+) -> None:
+    """
+    The next daemon lists them with time and reason, and the time stays the same after that.
+    """
+    instance = agent.new("work")["instance"]
+    kill_all_three(agent, "work")
+
+    found = agent.info("work")
+    agent.cli("restart", "--keep")
+
+    assert (found["state"], found["active"], found["instance"]) == ("lost", False, instance)
+    assert found["diagnosis"] == "keeper, host and daemon ended, and with them its terminal"
+    assert found["lost_at"].endswith("Z")
+    assert agent.info("work") == found
+    assert agent.cli("screen", "work").returncode == 6
+
+
+def test_trial_14_a_lost_session_can_be_killed_and_its_name_used_again(agent: Agent) -> None:
+    """
+    `kill` frees the name, and nothing of the lost session comes back.
+    """
+    agent.new("work")
+    kill_all_three(agent, "work")
+
+    killed = agent.cli("kill", "work")
+
+    assert (killed.returncode, killed.stdout) == (0, "killed\n")
+    assert agent.ask("list") == []
+    agent.new("work")
+    slay(agent.pid_of("daemon"))
+    assert agent.info("work")["state"] == "running"
+
+
+def test_trial_14_what_outlived_a_lost_session_is_ended(agent: Agent) -> None:
+    """
+    The next daemon ends what was left in the background, and only that.
+    """
+    nap = str(51_000_000 + os.getpid())
+    agent.new("work")
+    agent.ask("send", id="work", text=OUTLIVING.format(nap))
+    eventually(lambda: bool(running("sleep", nap)))
+    kill_all_three(agent, "work")
+    assert running("sleep", nap)
+
+    agent.ask("list")
+
+    assert running("sleep", nap) == []
+
+
+def test_trial_14_a_known_exit_code_outlives_all_three(agent: Agent) -> None:
+    """
+    A session whose program had exited is lost with its exit code.
+    """
+    agent.new("work", "sh", "-c", "exit 7")
+    agent.ask("wait", id="work", until="exit", timeout_ms=LONG)
+    index = Path(agent.layout.session_index)
+    eventually(lambda: '"exited"' in index.read_text())
+    kill_all_three(agent, "work")
+
+    found = agent.info("work")
+
+    assert (found["state"], found["exit_code"]) == ("lost", 7)
+
+
+def test_trial_14_stop_after_the_death_of_all_three_leaves_nothing(agent: Agent) -> None:
+    """
+    `stop` ends what outlived a session that nobody has any more.
+    """
+    nap = str(52_000_000 + os.getpid())
+    shell = agent.new("work")["pid"]
+    agent.ask("send", id="work", text=OUTLIVING.format(nap))
+    eventually(lambda: bool(running("sleep", nap)))
+    kill_all_three(agent, "work")
+
+    assert_nothing_left(agent, shell)
+
+    assert running("sleep", nap) == []
+
+
+def test_trial_14_a_session_of_a_host_that_hangs_is_not_lost_for_good(agent: Agent) -> None:
+    """
+    With a new keeper and a new daemon it is reported as lost, but not ended, and found again.
+    """
+    shell = agent.new("work")["pid"]
+    host = agent.pid_of("work")
+    os.kill(host, signal.SIGSTOP)
+    slay(agent.pid_of("daemon"), agent.pid_of("keeper"))
+
+    found = agent.info("work")
+    os.kill(host, signal.SIGCONT)
+    eventually(lambda: agent.info("work")["state"] == "running")
+
+    assert found["state"] == "lost"
+    assert "does not answer" in found["diagnosis"]
+    agent.ask("send", id="work", text="echo back-$((1+1))")
+    agent.ask("wait", id="work", until="back-2", timeout_ms=LONG)
+    assert agent.info("work")["pid"] == shell
+    assert agent.info("work")["lost_at"] is None
+    count_through_custody(agent)
+
+
+def count_through_custody(agent: Agent) -> None:
+    """Kill the host: the session lives on if the keeper has its terminal."""
+    kill_nine(agent, "work")
+    agent.ask("send", id="work", text="echo again-$((1+1))")
+    agent.ask("wait", id="work", until="again-2", timeout_ms=LONG)
 
 
 # -- what a host knew

@@ -177,6 +177,19 @@ def test_a_host_is_handed_the_terminal(talk: Talk, host: Talk) -> None:
     talk.ask(do="release", instance="handed")
 
 
+def test_trial_14_a_terminal_that_is_not_held_cannot_be_handed_over(talk: Talk) -> None:
+    """
+    The answer says so in words, and no host hears of it.
+    """
+    answer = talk.ask(do="hand", instance="unheard", host="h1", spec=None)
+
+    assert answer["error"] == {
+        "stage": "hand",
+        "reason": "this keeper does not hold the terminal",
+        "errno": None,
+    }
+
+
 def test_a_host_that_comes_late_is_handed_its_sessions(shared: Kept, talk: Talk) -> None:
     """
     A session given to a host that has not connected yet waits for it.

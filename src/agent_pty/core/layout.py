@@ -82,6 +82,10 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         """What is fixed about one session instance."""
         return f"{self.session(instance)}/spec.json"
 
+    def loss(self, instance: str) -> str:
+        """When and why one session instance was lost, if it was."""
+        return f"{self.session(instance)}/lost.json"
+
     def to_wire(self) -> dict[str, str]:
         """Return the three roots, from which the rest follows."""
         return {"home": self.home, "socket": self.socket, "log_dir": self.log_dir}

@@ -103,7 +103,7 @@ class Daemon:
 
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
-        await self._recovery.find_all()
+        await self._recovery.find_all(self._index.endings())
         self._index.check()
         self._save_index()
 

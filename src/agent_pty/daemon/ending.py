@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+from collections.abc import Sequence
 
 import msgspec
 
@@ -73,6 +74,10 @@ class Ender:
     async def end_tree(self, record: Record) -> tree.KilledTrees:
         """End a session's processes without asking its host."""
         return await tree.kill_trees([self._root(record)])
+
+    async def sweep(self, records: Sequence[Record]) -> tree.KilledTrees:
+        """End what outlived sessions that are lost for good."""
+        return await tree.sweep([self._root(record) for record in records])
 
     async def end_everything(self) -> Stopped:
         """End every session's processes without asking a host, and all else below the keeper."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from agent_pty import log
-from agent_pty.ops.model import SessionInfo
+from agent_pty.ops.model import Ending, SessionInfo, State
 from agent_pty.store import atomic
 
 _SOON = 0.1
@@ -40,6 +40,16 @@ class Index:
             log.line(f"daemon: {self._path} is damaged ({error}); kept as .damaged")
             with contextlib.suppress(OSError):
                 os.replace(self._path, f"{self._path}.damaged")
+
+    def endings(self) -> dict[str, Ending]:
+        """Return how programs ended, by the instances of their sessions, as was last written."""
+        try:
+            with open(self._path, "rb") as file:
+                infos = msgspec.json.decode(file.read(), type=list[SessionInfo])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return {}
+        exited = [info for info in infos if info.state is State.EXITED]
+        return {info.instance: Ending(code=info.exit_code, signal=info.signal) for info in exited}
 
     def save(self, collect: Callable[[], list[SessionInfo]]) -> None:
         """Write what *collect* returns, soon."""

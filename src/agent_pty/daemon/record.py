@@ -25,6 +25,7 @@ class Record:
         self._state = State.RUNNING
         self._ending: Ending | None = None
         self._diagnosis: str | None = None
+        self._lost_at: str | None = None
         self._curable = False
         self._described: Described | None = None
         self._settled = asyncio.Event()
@@ -106,11 +107,15 @@ class Record:
         """Another host has taken it over."""
         self._diagnosis = diagnosis
 
-    def lose(self, why: str, *, curable: bool) -> None:
+    def lose(self, why: str, *, at: str, curable: bool) -> None:
         """No host can take it; *curable* if the next daemon may find one that can."""
         self._state, self._host, self._diagnosis = State.LOST, None, why
-        self._curable = curable
+        self._lost_at, self._curable = at, curable
         self._settled.set()
+
+    def find_again(self, host: str) -> None:
+        """A host that did not answer has had it all the time."""
+        self._state, self._host, self._diagnosis, self._lost_at = State.RUNNING, host, None, None
 
     def exit(self, ending: Ending) -> None:
         """Its program ended."""
@@ -154,6 +159,7 @@ class Record:
             argv=self._spec.argv,
             title=self._spec.title,
             diagnosis=self._diagnosis,
+            lost_at=self._lost_at,
             **self._activity(),
         )
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
 
@@ -17,6 +17,7 @@ from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
+from agent_pty.daemon.lost_sessions import Loss, loss_of, note_loss, now, unclaimed
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.daemon.registry import Registry
@@ -70,7 +71,7 @@ class Recovery:
         noted = self._deaths if host not in self._replaced else HostDeaths()
         moves = noted.died(list(by_instance), at=time.monotonic())
         for instance in moves.given_up:
-            self._give_up(by_instance[instance], host, why or self._too_many, curable=True)
+            self._give_up(by_instance[instance], host, why or self._too_many)
         await asyncio.sleep(moves.pause)
         together = [by_instance[instance] for instance in moves.together]
         groups = [[by_instance[instance] for instance in group] for group in moves.apart]
@@ -101,22 +102,31 @@ class Recovery:
         for record in records:
             # If the new host dies too, `host_died` finds all of them by this.
             record.assign(link.name)
-        for record in records:
-            if record.host == link.name:
-                await self._move(record, link, host)
+        lost = [record for record in records if not await self._moved(record, link, host)]
+        if lost:
+            why = f"{self._cause(host)}, and with it the keeper, which held the terminal"
+            loss = Loss(at=now(), why=why)
+            await self._lose_for_good([(record, loss) for record in lost])
+        if not self._registry.load(link.name):
+            await self._pool.dismiss(link.name)
 
-    async def _move(self, record: Record, link: HostLink, host: str) -> None:
+    async def _moved(self, record: Record, link: HostLink, host: str) -> bool:
+        """Give a session to a host; False if its terminal is gone."""
+        if record.host != link.name:  # that host has died, and another one has it
+            return True
         try:
             await self._creator.hand(record, link)
         except HostUnresponsive:  # it has the session all the same
             record.settle()
-            return
         except HostLost:  # it died too: its own `host_died` moves the session on
-            return
-        except (AgentPtyError, KeeperError, OSError) as error:
-            self._give_up(record, host, error, curable=not isinstance(error, KeeperError))
-            return
-        record.recover(f"{self._cause(host)}; a new host rebuilt the screen")
+            pass
+        except KeeperError:  # a new keeper does not hold what the one before it held
+            return False
+        except (AgentPtyError, OSError) as error:
+            await self._rehost([record], host, why=error)
+        else:
+            record.recover(f"{self._cause(host)}; a new host rebuilt the screen")
+        return True
 
     def _cause(self, host: str) -> str:
         return f"host {host} ended ({self._causes.get(host, 'how is not known')})"
@@ -128,10 +138,23 @@ class Recovery:
             f"not trying again, see {self._layout.log}"
         )
 
-    def _give_up(self, record: Record, host: str, error: Exception, *, curable: bool) -> None:
+    def _give_up(self, record: Record, host: str, error: Exception) -> None:
+        """Try no other host; the keeper still holds the terminal."""
         why = f"{self._cause(host)}; {error}"
         log.line(f"daemon: session {record.name} is lost: {why}")
-        record.lose(why, curable=curable)
+        record.lose(why, at=now(), curable=True)
+
+    async def _lose_for_good(self, losses: list[tuple[Record, Loss]]) -> None:
+        """Note sessions whose terminals are gone, and end what outlived them."""
+        for record, loss in losses:
+            log.line(f"daemon: session {record.name} is lost: {loss.why}")
+            record.lose(loss.why, at=loss.at, curable=False)
+            note_loss(self._layout, record.instance, loss)
+        swept = await self._ender.sweep([record for record, _ in losses])
+        for process in swept.ended:
+            log.line(f"daemon: ended process {process}, which outlived its session")
+        for process in swept.survivors:
+            log.line(f"daemon: could not end process {process}")
 
     # -- the keeper is gone
 
@@ -145,8 +168,11 @@ class Recovery:
 
     # -- an earlier daemon is gone
 
-    async def find_all(self) -> None:
-        """Take over what an earlier daemon left."""
+    async def find_all(self, endings: Mapping[str, Ending]) -> None:
+        """Take over what an earlier daemon left.
+
+        *endings* are those of programs that it saw end, by the instances of their sessions.
+        """
         held = await self._keeper.connect()
         hosts: dict[str, int | None] = {**dict.fromkeys(self._sockets()), **held.hosts}
         # All at once: each that hangs is waited for, and a client waits for us.
@@ -156,6 +182,7 @@ class Recovery:
         for instance, session in held.sessions.items():
             if instance not in known:
                 await self._take_orphan(instance, session)
+        await self._find_lost(endings)
         await self._replace_old_hosts()
 
     def _sockets(self) -> list[str]:
@@ -214,6 +241,27 @@ class Recovery:
             if session.spec is None:
                 raise
             return msgspec.convert(session.spec, Spec)
+
+    async def _find_lost(self, endings: Mapping[str, Ending]) -> None:
+        """Report the sessions that neither the keeper nor a host has."""
+        silent = [link.name for link in self._pool.links if link.build is None]
+        lost: list[tuple[Record, Loss]] = []
+        names = {record.name for record in self._registry.records}
+        for spec in unclaimed(self._layout, self._registry.instances):
+            if spec.name in names:
+                log.line(f"daemon: {spec.instance} was lost as {spec.name}, name in use")
+                continue
+            record = Record(spec)
+            if spec.instance in endings:
+                record.exit(endings[spec.instance])
+            self._registry.add(record)
+            if silent:
+                why = f"no host that answers has it; {' or '.join(silent)} does not answer"
+                record.lose(why, at=now(), curable=True)
+            else:
+                lost.append((record, loss_of(self._layout, spec)))
+        if lost:
+            await self._lose_for_good(lost)
 
     async def _replace_old_hosts(self) -> None:
         """Replace hosts of another build, one by one, if the keeper forks hosts of ours."""

@@ -15,7 +15,7 @@ from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.errors import AgentPtyError, HostLost, SessionExists, UnknownSession
-from agent_pty.host.message import Describe
+from agent_pty.host.message import Describe, GiveCustody
 from agent_pty.ops.model import Described, Ending, SessionInfo, State
 
 _KILLED_REMEMBERED = 1000
@@ -131,10 +131,18 @@ class Registry:
             report = await link.control(Describe())
         except AgentPtyError:
             return
+        if link.pid is None:  # it did not answer when it was found
+            link.introduce(report)
         by_instance = {record.instance: record for record in self.records}
-        for one in report.sessions:
-            if one.spec.instance in by_instance:
-                self._update(by_instance[one.spec.instance], one)
+        here = [one for one in report.sessions if one.spec.instance in by_instance]
+        found = [one for one in here if by_instance[one.spec.instance].state is State.LOST]
+        for one in found:
+            by_instance[one.spec.instance].find_again(link.name)
+        for one in here:
+            self._update(by_instance[one.spec.instance], one)
+        if found:  # the keeper does not hold their terminals
+            with contextlib.suppress(AgentPtyError):
+                await link.control(GiveCustody())
 
     def _update(self, record: Record, one: Described) -> None:
         known = record.state is State.EXITED

@@ -175,6 +175,9 @@ class Keeper:
                 reply(Done())
             case Spawn():
                 self._spawn(request, reply, fail)
+            case Hand() if request.instance not in self._sessions:
+                reason = "this keeper does not hold the terminal"
+                fail({"stage": "hand", "reason": reason, "errno": None})
             case Hand():
                 self._hand(request)
                 reply(Done())

@@ -276,6 +276,7 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     quiet_ms: int | None
     attached: int
     diagnosis: str | None
+    lost_at: str | None = None
     # Ctrl-S or the program has stopped the output; null if that is not known.
     output_paused: bool | None = None
 

@@ -86,6 +86,8 @@ def _line(session: dict[str, Any]) -> str:
         line += f" exit={'unknown' if how is None else how}"
     if session["output_paused"]:
         line += " (output paused)"
+    if session["state"] == "lost":
+        line += f" lost={session['lost_at']}"
     return line.encode("unicode_escape").decode() + "\n"
 
 

@@ -72,10 +72,11 @@ class Scope(Protocol):
 
 
 class SessionScope:
-    """The processes of some sessions."""
+    """The processes of some sessions. Orphans are looked for below the keeper, or *everywhere*."""
 
-    def __init__(self, roots: Sequence[Root]) -> None:
+    def __init__(self, roots: Sequence[Root], *, everywhere: bool = False) -> None:
         self._roots = roots
+        self._everywhere = everywhere
         self._marks = {process_mark(root.instance) for root in roots}
         self._variables = {f"{INSTANCE_VARIABLE}={root.instance}".encode() for root in roots}
 
@@ -95,8 +96,12 @@ class SessionScope:
         reapers = {_INIT, *(root.keeper for root in self._roots)}
         # Who has adopted the program also gets the orphans: another one if its keeper has died.
         reapers |= {entries[pid].ppid for pid in own if pid in entries}
-        orphans = [e for e in entries.values() if e.ppid in reapers and e.alive]
-        return with_descendants([*start, *(e for e in orphans if self._marked(e))], entries)
+        living = [e for e in entries.values() if e.alive]
+        orphans = [e for e in living if self._everywhere or e.ppid in reapers]
+        marked = [e for e in orphans if self._marked(e)]
+        if self._everywhere:
+            marked = _not_below_spared(marked, entries)
+        return with_descendants([*start, *marked], entries)
 
     def owns(self, orphan: Entry) -> bool:
         """Whether a child of the keeper is from one of these sessions, and is not spared."""
@@ -116,6 +121,21 @@ class SessionScope:
         roots = [root for root in self._roots if root.keeper == orphan.ppid]
         terminals = {root.terminal for root in roots if root.terminal}
         return bool(terminals) and not terminals.isdisjoint(table.open_files(orphan.pid))
+
+
+def _not_below_spared(marked: list[Entry], entries: dict[int, Entry]) -> list[Entry]:
+    """Leave out what a process runs that was started in a session and is spared."""
+    kept = {entry.pid for entry in marked if spared.is_spared(entry)}
+    parents = {pid: entry.ppid for pid, entry in entries.items()}
+
+    def is_below(pid: int) -> bool:
+        while pid in parents:
+            pid = parents[pid]
+            if pid in kept:
+                return True
+        return False
+
+    return [entry for entry in marked if not is_below(entry.pid)]
 
 
 def members(roots: Sequence[Root]) -> list[Entry]:
@@ -188,6 +208,11 @@ def _open(target: Entry) -> int | None:
 async def kill_trees(roots: Sequence[Root]) -> KilledTrees:
     """End sessions with everything that they started."""
     return await end(SessionScope(roots))
+
+
+async def sweep(roots: Sequence[Root]) -> KilledTrees:
+    """End sessions whose keeper is gone: their orphans may have any parent."""
+    return await end(SessionScope(roots, everywhere=True))
 
 
 async def end(scope: Scope) -> KilledTrees:
