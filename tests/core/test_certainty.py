@@ -32,7 +32,26 @@ def test_trial_07_a_prompt_behind_a_relay_must_stand_still(
     """
     Where it is seen who reads, and for the learned prompt, twice is enough; else it takes longer.
     """
-    assert prompt_after(tty, learned) == count
+    assert prompt_after(tty, Verdict.PROMPT, learned) == count
+
+
+@pytest.mark.parametrize(
+    ("tty", "ends", "asks"),
+    [
+        (SHELL, 6, 8),
+        (replace(SHELL, line="ready "), 6, 8),
+        (replace(SHELL, line="", mute=True), 6, 8),
+        (replace(SHELL, line="name? "), 11, 4),
+    ],
+)
+def test_trial_09_an_unmarked_prompt_ends_a_cell_before_it_is_a_question(
+    tty: TtyState, ends: int, asks: int
+) -> None:
+    """
+    What looks like a prompt ends the cell and is no question; anything else is a question first.
+    """
+    assert prompt_after(tty, Verdict.UNMARKED, "ready ") == ends
+    assert question_after(tty, Verdict.UNMARKED, "ready ") == asks
 
 
 @pytest.mark.parametrize(
@@ -51,4 +70,4 @@ def test_trial_07_a_question_behind_a_relay_must_stand_still(
     """
     What is guessed from a line of text alone must not change for seconds; a full screen is seen.
     """
-    assert question_after(tty, verdict) == count
+    assert question_after(tty, verdict, None) == count

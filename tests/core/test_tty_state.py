@@ -11,7 +11,7 @@ SHELL = TtyState(reading=True, own=True, line_mode=False, echo=False, alternate=
 # Another program that the shell started and that reads a line.
 READER = replace(SHELL, own=False, line_mode=True, echo=True)
 UNKNOWN = Known()
-MARKS = Known(prompt="$ ", marks=True)
+MARKS = Known(prompt="$ ", marks=True, line_mode=False)
 
 # Reason -> the tty, what is known, the verdict.
 CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
         UNKNOWN,
         Verdict.INPUT,
     ),
-    "a prompt that nobody marked in a program that marks": (SHELL, MARKS, Verdict.INPUT),
+    "a prompt that nobody marked in a program that marks": (SHELL, MARKS, Verdict.UNMARKED),
     "`read` of a shell that marks, with a prompt of its own": (
         replace(SHELL, line_mode=True, echo=True),
         MARKS,
@@ -138,6 +138,58 @@ CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
         Verdict.SECRET,
     ),
 }
+
+
+PYTHON = replace(MARKS, prompt=">>> ", asks=True)
+READLINE = replace(MARKS, edits=True)
+
+# Reason -> the tty, what is known, the verdict; all of programs that mark their prompts.
+UNMARKED: dict[str, tuple[TtyState, Known, Verdict]] = {
+    "another prompt": (replace(SHELL, line="new> "), MARKS, Verdict.UNMARKED),
+    "a line that its editor has": (
+        replace(SHELL, edits=True, line="name? "),
+        READLINE,
+        Verdict.UNMARKED,
+    ),
+    "a prompt-like question without the editor": (SHELL, READLINE, Verdict.INPUT),
+    "a prompt that is written elsewhere": (
+        replace(SHELL, mute=True, line=""),
+        READLINE,
+        Verdict.UNMARKED,
+    ),
+    "a question that is written elsewhere": (
+        replace(SHELL, mute=True, line_mode=True, echo=True, line=""),
+        READLINE,
+        Verdict.INPUT,
+    ),
+    "a question of code that asks as its prompt does": (
+        replace(SHELL, line="> "),
+        PYTHON,
+        Verdict.INPUT,
+    ),
+    "its own prompt, shown by other code": (
+        replace(SHELL, line=">>> "),
+        PYTHON,
+        Verdict.UNMARKED,
+    ),
+    "a debugger in it": (replace(SHELL, line="(Pdb) "), PYTHON, Verdict.UNMARKED),
+    "a debugger of IPython in it": (replace(SHELL, line="ipdb> "), PYTHON, Verdict.UNMARKED),
+    "`read` after the marks were lost": (
+        replace(SHELL, line_mode=True, echo=True),
+        replace(MARKS, marks=False),
+        Verdict.INPUT,
+    ),
+}
+
+
+@pytest.mark.parametrize("reason", UNMARKED)
+def test_trial_09_a_prompt_may_be_without_its_mark(reason: str) -> None:
+    """
+    A program that marks its prompts and reads as it does there may have lost its marks.
+    """
+    tty, known, verdict = UNMARKED[reason]
+
+    assert judge(tty, known) is verdict
 
 
 RELAY = replace(SHELL, own=False, polling=True, relays=True)

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from agent_pty.core.prompt import looks_like_prompt
-from agent_pty.core.tty_state import TtyState, Verdict, shows_learned_prompt
+from agent_pty.core.tty_state import TtyState, Verdict, shows_learned_prompt, shows_prompt
 
 # The first observation may have come between two writes.
 _TWICE: Final = 1
@@ -19,11 +19,18 @@ _QUESTION: Final = 4
 # Behind a relay a line that looks like a prompt may be output of a command that still works.
 _RELAYED_PROMPT: Final = 7
 _RELAYED_QUESTION: Final = 9
+# A prompt that has stood there for a second will not be marked any more. A line that does not look
+# like a prompt is taken for a question first: `read -e` of bash reads like a prompt.
+_UNMARKED: Final = 6
+_NOT_UNMARKED: Final = 8
+_UNMARKED_QUESTION: Final = 11
 _DIGITS: Final = re.compile(r"\d+")
 
 
-def prompt_after(tty: TtyState, learned: str | None) -> int:
+def prompt_after(tty: TtyState, verdict: Verdict, learned: str | None) -> int:
     """Return how many equal observations make a prompt the end of a command."""
+    if verdict is Verdict.UNMARKED:
+        return _UNMARKED if _is_like_prompt(tty, learned) else _UNMARKED_QUESTION
     if not tty.relays or shows_learned_prompt(_uncounted(tty.line), _uncounted(learned or "")):
         return _TWICE
     return _RELAYED_PROMPT if looks_like_prompt(tty.line) else _RELAYED_QUESTION
@@ -34,8 +41,14 @@ def _uncounted(line: str) -> str:
     return _DIGITS.sub("0", line)
 
 
-def question_after(tty: TtyState, verdict: Verdict) -> int:
+def _is_like_prompt(tty: TtyState, learned: str | None) -> bool:
+    return tty.mute or shows_prompt(tty.line, learned)
+
+
+def question_after(tty: TtyState, verdict: Verdict, learned: str | None) -> int:
     """Return how many equal observations show that a program waits for a person."""
+    if verdict is Verdict.UNMARKED and _is_like_prompt(tty, learned):
+        return _NOT_UNMARKED
     # A full screen behind a relay is one: nothing is guessed from a line of text.
     guessed = tty.relays and verdict is not Verdict.SCREEN
     return _RELAYED_QUESTION if guessed else _QUESTION

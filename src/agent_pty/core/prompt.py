@@ -38,6 +38,7 @@ _DATABASE = r"\w\w++=[*!^]?[#>]|\w++(?: \w++)? \[[^\[\]]*+\](?: \w++)?>|[\w.-]++
 _PLACED = f"{_AT_HOST}|{_BRACKETED}|{_PATH}|{_WINDOWS}|{_NAME}|{_TOOL}|{_DATABASE}"
 _PROMPT = re.compile(rf"(?:{_DEBUGGER}|{_PYTHON}|{_ARROW}|{_BARE}|{_BEFORE}(?:{_PLACED}))(?!\S)")
 
+_DEBUGGER_LINE = re.compile(rf"(?:{_DEBUGGER}|ipdb>)")
 _SIGN = re.compile(r"[$#%\u276fλ»] \Z")
 _AMOUNT = re.compile(r"(?:.*[\s~/])?[\d.,]++[%$]")
 
@@ -66,6 +67,11 @@ def looks_like_prompt(line: str) -> bool:
         return True
     found = _match(shown)
     return found is not None and found.end() == len(shown)
+
+
+def is_debugger_prompt(line: str) -> bool:
+    """Say whether *line* is the prompt of a debugger: it has no exit codes, whatever runs it."""
+    return _DEBUGGER_LINE.fullmatch(line.rstrip()) is not None
 
 
 def ends_in_sign(line: str) -> bool:

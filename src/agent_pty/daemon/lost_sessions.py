@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-
 import time
 from collections.abc import Collection, Iterator
 

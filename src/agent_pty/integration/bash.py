@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from agent_pty.integration.injected import SCRIPTS, Injected
+
+# Code that makes PROMPT_COMMAND a list of its own is run from a file, which ends by putting our
+# functions into it again: at this prompt they would come too late to mark the end of the output.
+# The empty line ends code that ends with a backslash. `&& :` keeps `set -e` from ending bash where
+# it would not end it if the code were typed.
+LOAD = ". '{path}' && :"
+TEXT = "{code}\n\n{{ __apty_hold && :; }} 2>/dev/null\n"
+_LIST = re.compile(
+    r"\bPROMPT_COMMAND=\(|\b(?:declare|typeset|mapfile|readarray)\b.*\bPROMPT_COMMAND"
+)
 
 _SCRIPT = f"{SCRIPTS}/bash.sh"
 _LOGIN = frozenset({"-l", "--login"})
@@ -28,6 +39,11 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         env={**ours, "AGENT_PTY_START": start},
         secret=nonce,
     )
+
+
+def sets_list(code: str) -> bool:
+    """Say whether *code* seems to set PROMPT_COMMAND to a list."""
+    return _LIST.search(code) is not None
 
 
 def _at_first_prompt(argv: Sequence[str], env: dict[str, str], nonce: str) -> Injected:

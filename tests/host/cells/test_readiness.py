@@ -242,14 +242,14 @@ def test_an_observed_prompt_does_not_replace_a_marked_one(one: Program) -> None:
 @pytest.mark.usefixtures("foreground")
 def test_a_program_with_marks_must_mark_its_prompt(one: Program) -> None:
     """
-    What looks like a prompt of a program that sends marks is a question until it is marked.
+    What looks like a prompt of a program that sends marks makes nothing ready until it is marked.
     """
     readiness = Readiness(one.terminal, program="bash")
     tell(readiness, one, prompt(1) + mark("C", 1))
 
     verdict = readiness.judge(BASH, None)
 
-    assert verdict is Verdict.INPUT
+    assert verdict is Verdict.UNMARKED
     assert readiness.ready is None
 
 
@@ -283,7 +283,7 @@ def test_a_program_that_replaced_itself_is_observed(one: Program, foreground: Ob
     same = readiness.judge(seen(image=1), None)
     replaced = readiness.judge(seen(image=2), None)
 
-    assert (same, replaced) == (Verdict.INPUT, Verdict.PROMPT)
+    assert (same, replaced) == (Verdict.UNMARKED, Verdict.PROMPT)
 
 
 def test_the_prompt_before_the_cell_is_known_again(one: Program) -> None:
@@ -316,7 +316,7 @@ def test_much_that_was_drawn_since_the_cell_began_is_a_full_screen(
 
 
 @pytest.mark.usefixtures("foreground")
-@pytest.mark.parametrize(("name", "verdict"), [("node", Verdict.BUSY), ("bash", Verdict.INPUT)])
+@pytest.mark.parametrize(("name", "verdict"), [("node", Verdict.BUSY), ("bash", Verdict.UNMARKED)])
 def test_a_program_that_always_polls_is_busy_until_its_mark(
     one: Program, name: str, verdict: Verdict
 ) -> None:

@@ -473,7 +473,7 @@ def test_a_program_that_reads_is_typed_into_if_it_has_no_marks(
     """
     A program of no known kind is ready when it was seen reading several times.
     """
-    monkeypatch.setattr("agent_pty.host.cells.runner._MARKS_LATE", 1e9)
+    monkeypatch.setattr("agent_pty.host.cells.readiness._MARKS_LATE", 1e9)
 
     async def story() -> None:
         async with session(integrated=None) as one:
@@ -493,7 +493,7 @@ def test_a_program_with_integration_has_time_to_send_its_first_mark(
     """
     An integrated program that reads is not ready as long as its first mark may still come.
     """
-    monkeypatch.setattr("agent_pty.host.cells.runner._MARKS_LATE", 1e9)
+    monkeypatch.setattr("agent_pty.host.cells.readiness._MARKS_LATE", 1e9)
 
     async def story() -> None:
         async with session() as one:
@@ -516,7 +516,7 @@ def test_a_program_whose_first_mark_is_late_is_observed(
     """
     An integrated program that reads and has sent no mark in time is ready.
     """
-    monkeypatch.setattr("agent_pty.host.cells.runner._MARKS_LATE", 0.0)
+    monkeypatch.setattr("agent_pty.host.cells.readiness._MARKS_LATE", 0.0)
 
     async def story() -> None:
         async with session() as one:

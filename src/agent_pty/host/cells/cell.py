@@ -39,7 +39,8 @@ class CellStart(Struct, frozen=True, kw_only=True):
     line, *reader* the process that read it. *lines* will be echoed if *echoed*. In *line_mode*
     the kernel edits the line. *drawn* is how much was drawn all over the screen until then. *code*
     is what was asked for, shortened; *exit_codes* is whether what runs it has an exit code for it.
-    *glued* is how many bytes of output preceded the prompt on its line.
+    *glued* is how many bytes of output preceded the prompt on its line. *edits*: a line editor
+    had the line.
     """
 
     cell_id: str
@@ -57,6 +58,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     code: str = ""
     exit_codes: bool = False
     glued: int = 0
+    edits: bool = False
 
     def owns(self, placed: PlacedMark) -> bool:
         """Whether a mark is of this cell, not an older one that is seen again after a crash."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from agent_pty.core.exit_code import has_exit_codes
+from agent_pty.core.prompt import is_debugger_prompt
 from agent_pty.host.cells.cell import Cell, CellStart
 from agent_pty.host.cells.completion import is_ladder
 from agent_pty.host.cells.foreground import Foreground
@@ -41,6 +42,7 @@ def cell_start(
         limit=cell.limit,
         reader=seen.reader.pid if seen.reader is not None else None,
         code=cell.code,
+        edits=seen.tty.edits,
         exit_codes=is_ladder(frame) and _has_exit_codes(seen, readiness),
     )
 
@@ -50,4 +52,5 @@ def _has_exit_codes(seen: Foreground, readiness: Readiness) -> bool:
     if readiness.ready == "marks":
         return dialect(readiness.program).exit_codes
     # What a relay leads to is most likely a shell.
-    return seen.tty.relays or has_exit_codes(seen.name)
+    codes = seen.tty.relays or has_exit_codes(seen.name)
+    return codes and not is_debugger_prompt(seen.tty.line)

@@ -85,7 +85,9 @@ class Ladder:
         if self._incomplete and verdict is not Verdict.BUSY and seen.tty.own:
             return self._capture.failed(INCOMPLETE, at_prompt=True)
         cell = self._capture.cell
-        if verdict is not Verdict.PROMPT or same < prompt_after(seen.tty, cell.prompt):
+        if verdict not in (Verdict.PROMPT, Verdict.UNMARKED):
+            return None
+        if same < prompt_after(seen.tty, verdict, cell.prompt):
             return None
         if seen.tty.relays and not self._capture.answered:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import termios
 from dataclasses import dataclass
 
@@ -11,6 +12,8 @@ from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.process import table
 from agent_pty.process.keyboard import keyboard_wait
 from agent_pty.process.tree import Root
+
+_BRACKETED_PASTE = 2004
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +49,18 @@ def observe(terminal: Terminal) -> Foreground:
     group, local = terminal.foreground(), terminal.local_modes()
     line_mode = bool(local & termios.ICANON)
     reader = _reader(root, group, line_mode=line_mode)
+    own = group is not None and group == _group(root.pid)
     return Foreground(
         tty=TtyState(
             reading=reader is not None,
-            own=group is not None and group == _group(root.pid),
+            own=own,
             polling=reader is not None and reader.polls,
             relays=reader is not None and reader.relays,
             line_mode=line_mode,
             echo=bool(local & termios.ECHO),
             alternate=output.transcript.alternate,
+            edits=not line_mode and output.emulator.mode(_BRACKETED_PASTE),
+            mute=own and reader is not None and _is_mute(reader.pid, root.terminal),
             line=output.transcript.pending.decode(errors="replace"),
         ),
         reader=reader,
@@ -74,6 +80,7 @@ def assume_at_prompt(terminal: Terminal) -> Foreground:
             line_mode=bool(local & termios.ICANON),
             echo=bool(local & termios.ECHO),
             alternate=output.transcript.alternate,
+            edits=output.emulator.mode(_BRACKETED_PASTE),
             line=output.transcript.pending.decode(errors="replace"),
         ),
         reader=Reader(pid=terminal.root.pid, naps=_naps(terminal.root.pid)),
@@ -81,6 +88,16 @@ def assume_at_prompt(terminal: Terminal) -> Foreground:
         drawn=output.transcript.drawn,
         image=0,
     )
+
+
+def _is_mute(pid: int, terminal: str | None) -> bool:
+    """Whether what a program writes to its standard error is not shown here."""
+    try:
+        return os.readlink(f"/proc/{pid}/fd/2") not in (terminal, "/dev/tty")
+    except FileNotFoundError:
+        return True  # it was closed
+    except OSError:
+        return False
 
 
 def _group(pid: int) -> int | None:

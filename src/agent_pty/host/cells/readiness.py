@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import replace
 from typing import Literal
 
+from agent_pty.core.certainty import prompt_after, question_after
 from agent_pty.core.mark import PlacedMark
 from agent_pty.core.tty_state import Known, Verdict, judge
 from agent_pty.host.cells.cell import CellStart
@@ -14,6 +17,8 @@ from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.integration.dialect import dialect
 
 ReadyBy = Literal["marks", "tty"]
+# Integrated programs say themselves when they are ready; if they do not by then, observations do.
+_MARKS_LATE = 1.0
 # Controls that reach outside the line. To clear the screen takes two of them.
 _MUCH_DRAWN = 2
 
@@ -29,7 +34,9 @@ class Readiness:
         self.changed = asyncio.Event()
         self._terminal = terminal
         self._last = terminal.output.last_mark  # whatever its kind
-        self._loops = dialect(program).loops
+        self._dialect = dialect(program)
+        self._started = time.monotonic()
+        self._lost = False  # it no longer marks its prompts
         self._ready: ReadyBy | None = "marks" if self._at_mark else None
         self.prompt = LearnedPrompt()
         self._image: int | None = None  # what the program was when it first was at its prompt
@@ -55,7 +62,10 @@ class Readiness:
 
     def observe(self) -> Foreground:
         """Observe the foreground."""
-        return observe(self._terminal)
+        seen = observe(self._terminal)
+        if not seen.tty.mute or self._dialect.prompt_on_stderr:
+            return seen
+        return replace(seen, tty=replace(seen.tty, mute=False))
 
     def observe_at_prompt(self) -> Foreground:
         """Observe a program that is ready; what it has marked itself is not looked up."""
@@ -63,7 +73,10 @@ class Readiness:
 
     def mark(self, placed: PlacedMark) -> None:
         """Take a mark."""
-        self._last = placed
+        if placed.mark.kind == "B":
+            self._lost = False
+        if not self._lost:  # bash goes on to mark where output begins
+            self._last = placed
         if placed.mark.kind == "B":
             self._image = self._image or self.observe().image
         self._set("marks" if placed.mark.kind == "B" else None)
@@ -73,8 +86,26 @@ class Readiness:
         self._set(None)
 
     def forget_marks(self) -> None:
-        """The program has lost its marks; from now on it is observed."""
-        self._last = None
+        """The program no longer marks its prompts; until it does again, it is observed."""
+        self._last, self._lost = None, True
+
+    def ended(self, verdict: Verdict, seen: Foreground, before: str | None) -> None:
+        """A cell ended by observation; *before* is the prompt it was typed at, None: of another."""
+        self.prompt.ended(seen.tty.line, before)
+        if verdict is Verdict.UNMARKED:
+            self.forget_marks()
+            self.accept()
+
+    def observed(self, verdict: Verdict, seen: Foreground, same: int) -> None:
+        """Without marks, a program that reads can be typed into; with marks it says so itself."""
+        if verdict is Verdict.UNMARKED and same >= prompt_after(seen.tty, verdict, None):
+            self.forget_marks()
+            self.accept()
+        if self.marks or verdict not in (Verdict.INPUT, Verdict.SECRET):
+            return
+        late = time.monotonic() - self._started > _MARKS_LATE
+        if same >= question_after(seen.tty, verdict, None) and (self.program is None or late):
+            self.accept()
 
     def accept(self) -> None:
         """A program without marks that reads, whatever its line says, can be typed into."""
@@ -83,6 +114,8 @@ class Readiness:
     def judge(self, seen: Foreground, cell: CellStart | None) -> Verdict:
         """Judge one observation; a prompt makes ready."""
         verdict = judge(seen.tty, self._known(seen, cell))
+        if verdict is Verdict.UNMARKED and self._ready == "marks":
+            return Verdict.INPUT  # it has marked this prompt
         if verdict is Verdict.PROMPT and self._ready is None:
             self._set("tty")
         return verdict
@@ -93,7 +126,11 @@ class Readiness:
             marks=self.marks,
             drawn=cell is not None and seen.drawn - cell.drawn >= _MUCH_DRAWN,
             replaced=self._image is not None and seen.image != self._image,
-            loops=self._loops and self.marks,
+            # Only of the program that has marked a prompt is it known that it is still the same.
+            line_mode=cell.line_mode if cell is not None and self._image is not None else None,
+            edits=cell is not None and cell.edits,
+            asks=self._dialect.asks and cell is not None,
+            loops=self._dialect.loops and self.marks,
         )
 
     def _set(self, ready: ReadyBy | None) -> None:

@@ -17,7 +17,6 @@ import msgspec
 from agent_pty.core.certainty import question_after
 from agent_pty.core.mark import PlacedMark
 from agent_pty.core.output_paused import paused_suffix
-from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.core.quit_keys import how_to_quit
 from agent_pty.core.short_code import shortened
 from agent_pty.core.tty_state import Verdict
@@ -48,10 +47,6 @@ from agent_pty.host.terminal.terminal import InputKind, Terminal
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
-# Integrated programs say themselves when they are ready; if they do not by then, observations do.
-_MARKS_LATE = 1.0
-# A prompt that has not changed for so many observations (a second or two) will not be marked.
-_MARKS_LOST = 6
 _LINE_SECONDS = 0.5
 _LINE_TRIES = 4
 _CONTINUATION = "..."
@@ -85,7 +80,6 @@ class CellRunner:
         self._poller = Poller(self._observe)
         self._interrupter = Interrupter(terminal, given, readiness, self._poller.soon)
         self._steadiness = Steadiness()
-        self._started = time.monotonic()
         self._waiting_for_prompt = 0
         self._gone: Ending | None = None
         self._background = Background()
@@ -248,29 +242,16 @@ class CellRunner:
         verdict = self._readiness.judge(seen, start)
         same = self._steadiness.take(verdict)
         if self._waiting_for_prompt:
-            self._judge_readiness(verdict, seen, same)
+            self._readiness.observed(verdict, seen, same)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
             result = self._completion.observed(verdict, seen, same)
             if result is not None and start is not None:
-                self._readiness.prompt.ended(seen.tty.line, prompt_before(start, seen))
+                self._readiness.ended(verdict, seen, prompt_before(start, seen))
             self._finish_if(result)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
             self._judge_waiting(verdict, seen, same)
         if self._active is not None or self._waiting_for_prompt:
             self._poller.again()
-
-    def _judge_readiness(self, verdict: Verdict, seen: Foreground, same: int) -> None:
-        """Without marks, a program that reads can be typed into; with marks it says so itself."""
-        if verdict not in (Verdict.INPUT, Verdict.SECRET):
-            return
-        if same < question_after(seen.tty, verdict):
-            return
-        if not self._readiness.marks:
-            late = time.monotonic() - self._started > _MARKS_LATE
-            if self._readiness.program is None or late:
-                self._readiness.accept()
-        elif same >= _MARKS_LOST and seen.tty.own and looks_like_prompt(seen.tty.line):
-            self._readiness.forget_marks()  # somebody has set another prompt, without marks
 
     def _judge_waiting(self, verdict: Verdict, seen: Foreground, same: int) -> None:
         cell = self._active
@@ -279,7 +260,8 @@ class CellRunner:
         if verdict is Verdict.BUSY:
             cell.resume()
             return
-        if same < question_after(seen.tty, verdict) or cell.phase is Phase.WAITING:
+        learned = cell.start.prompt if cell.start is not None else None
+        if same < question_after(seen.tty, verdict, learned) or cell.phase is Phase.WAITING:
             return
         if seen.tty.line.rstrip() == _CONTINUATION and cell.nudge():
             # Python asks whether a block goes on: a person would press Enter, once.

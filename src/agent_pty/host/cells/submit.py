@@ -50,6 +50,8 @@ class Submitter:
             await self._input.paste(code, enter=True, kind=InputKind.CELL)
 
     def _fits(self, code: str) -> bool:
+        if self._dialect.from_file(code):
+            return False
         if self._dialect.pastes and self._input.bracketed:
             return True
         return self._dialect.load is None or self._dialect.is_simple(code)

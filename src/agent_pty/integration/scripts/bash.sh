@@ -64,7 +64,7 @@ eval '__apty_line() {
     [[ -z $line ]] || '"$__apty_quote"'
     builtin printf "\033]133;L;apty=%s.%s;%s;%s;%s;%s\007" \
         "$__apty_nonce" "$__apty_asked" "$status" "$mode" "${READLINE_POINT-}" "$line"
-    __apty_hold
+    __apty_hold && :
     return "$status"
 }'
 unset __apty_quiet __apty_quote
@@ -72,14 +72,14 @@ unset __apty_quiet __apty_quote
 # Last at every prompt: themes set their prompt again, so our marks are put around it again.
 __apty_prompt() {
     local status=$? tag='apty=${__apty_token-}'
-    ((__apty_told)) || __apty_ended "$status"
+    ((__apty_told)) || __apty_ended "$status" || :
     __apty_told=0
     [[ ${PS0-} == *"$tag"* ]] || PS0=${PS0-}'\e]133;C;'$tag'\a'
     [[ ${PS1-} == *"$tag"* ]] || PS1=${PS1-}'\[\e]133;B;'$tag'\a\]'
     [[ ${PS2-} == *"$tag"* ]] || PS2=${PS2-}'\[\e]133;P;'$tag'\a\]'
     # A shell that inherits them would show marks of ours.
     export -n PS0 PS1 PS2
-    __apty_hold
+    __apty_hold && :
     __apty_bind
     return "$status"
 }
@@ -88,25 +88,27 @@ __apty_prompt() {
 __apty_bind() {
     local map
     for map in emacs-standard vi-insert; do
-        bind -m "$map" -x '"\C-^": "{ __apty_line main; } 2>/dev/null"'
+        bind -m "$map" -x '"\C-^": "{ __apty_line main && :; } 2>/dev/null"'
     done
-    bind -m vi-command -x '"\C-^": "{ __apty_line vi; } 2>/dev/null"'
+    bind -m vi-command -x '"\C-^": "{ __apty_line vi && :; } 2>/dev/null"'
 }
 
 # Put our commands first and last again, if other code has changed the list since. From bash 5.1 on
 # PROMPT_COMMAND is a list; before that only its first element counts.
 __apty_hold() {
-    local first=${PROMPT_COMMAND[0]-}
-    local ended='{ __apty_ended; } 2>/dev/null' prompt='{ __apty_prompt; } 2>/dev/null'
+    local status=$? first=${PROMPT_COMMAND[0]-}
+    # They keep $?, and `&& :` keeps `set -e` from ending the shell because of that.
+    local ended='{ __apty_ended && :; } 2>/dev/null' prompt='{ __apty_prompt && :; } 2>/dev/null'
     [[ $first == "$ended"* ]] || PROMPT_COMMAND[0]="$ended${first:+; $first}"
     if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
         PROMPT_COMMAND[99]=$prompt
     elif [[ ${PROMPT_COMMAND[0]} != *"$prompt" ]]; then
         PROMPT_COMMAND[0]+="; $prompt"
     fi
+    return "$status"
 }
 
-__apty_hold
+__apty_hold && :
 # An agent's `!` is meant literally.
 set +o histexpand
 
@@ -114,7 +116,7 @@ if [ "$__apty_start" = prompt ]; then
     unset __apty_start
     # This prompt's commands are being run already.
     eval "${PROMPT_COMMAND[0]}"
-    { __apty_prompt; } 2>/dev/null
+    { __apty_prompt && :; } 2>/dev/null
 else
     unset __apty_start
 fi
