@@ -221,6 +221,9 @@ def test_strict_mode_does_not_end_the_shell(tmp_path: Path, argv: tuple[str, ...
     with start(tmp_path, argv=argv) as shell:
         assert shell.command("set -euo pipefail") == ("", 0)
         assert shell.command("echo still here") == ("still here\n", 0)
+        # A failure that ends no shell under `set -e`; nor may what repeats its status.
+        assert shell.command("[ 1 = 2 ] && true") == ("", 1)
+        assert shell.command("echo still here") == ("still here\n", 0)
 
 
 @pytest.mark.parametrize("argv", [("bash",), ("bash", "--norc")])

@@ -69,13 +69,21 @@ eval '__apty_line() {
 }'
 unset __apty_quiet __apty_quote
 
-# Last at every prompt: themes set their prompt again, so our marks are put around it again.
+# Last at every prompt: themes set their prompt again, so our marks are put around it again. Code
+# that sets PROMPT_COMMAND anew removes this function, too; drawing the prompt puts it back: an
+# expansion can assign what is not set, and as the key of an empty table it leaves no text.
+__apty_last='{ __apty_prompt && :; } 2>/dev/null'
+__apty_back=
+if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+    declare -gA __apty_none=()
+    __apty_back='${__apty_none[${PROMPT_COMMAND[99]:=$__apty_last}]-}'
+fi
 __apty_prompt() {
     local status=$? tag='apty=${__apty_token-}'
     ((__apty_told)) || __apty_ended "$status" || :
     __apty_told=0
     [[ ${PS0-} == *"$tag"* ]] || PS0=${PS0-}'\e]133;C;'$tag'\a'
-    [[ ${PS1-} == *"$tag"* ]] || PS1=${PS1-}'\[\e]133;B;'$tag'\a\]'
+    [[ ${PS1-} == *"$tag"* ]] || PS1=${PS1-}'\[\e]133;B;'$tag'\a'$__apty_back'\]'
     [[ ${PS2-} == *"$tag"* ]] || PS2=${PS2-}'\[\e]133;P;'$tag'\a\]'
     # A shell that inherits them would show marks of ours.
     export -n PS0 PS1 PS2
@@ -98,12 +106,12 @@ __apty_bind() {
 __apty_hold() {
     local status=$? first=${PROMPT_COMMAND[0]-}
     # They keep $?, and `&& :` keeps `set -e` from ending the shell because of that.
-    local ended='{ __apty_ended && :; } 2>/dev/null' prompt='{ __apty_prompt && :; } 2>/dev/null'
+    local ended='{ __apty_ended && :; } 2>/dev/null'
     [[ $first == "$ended"* ]] || PROMPT_COMMAND[0]="$ended${first:+; $first}"
     if ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
-        PROMPT_COMMAND[99]=$prompt
-    elif [[ ${PROMPT_COMMAND[0]} != *"$prompt" ]]; then
-        PROMPT_COMMAND[0]+="; $prompt"
+        PROMPT_COMMAND[99]=$__apty_last
+    elif [[ ${PROMPT_COMMAND[0]} != *"$__apty_last" ]]; then
+        PROMPT_COMMAND[0]+="; $__apty_last"
     fi
     return "$status"
 }
