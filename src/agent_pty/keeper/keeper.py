@@ -175,12 +175,8 @@ class Keeper:
                 reply(Done())
             case Spawn():
                 self._spawn(request, reply, fail)
-            case Hand() if request.instance not in self._sessions:
-                reason = "this keeper does not hold the terminal"
-                fail({"stage": "hand", "reason": reason, "errno": None})
             case Hand():
-                self._hand(request)
-                reply(Done())
+                self._hand(request, reply, fail)
             case Custody():
                 self._take_custody(peer, request, fds)
                 reply(Done())
@@ -278,13 +274,23 @@ class Keeper:
             self._programs[pid] = starting.instance
         return Spawned(pid=pid, birth=held.birth)
 
-    def _hand(self, hand: Hand) -> None:
+    def _hand(
+        self,
+        hand: Hand,
+        reply: Callable[[Wire], None],
+        fail: Callable[[dict[str, Any]], None],
+    ) -> None:
+        if hand.instance not in self._sessions:
+            reason = "this keeper does not hold the terminal"
+            fail({"stage": "hand", "reason": reason, "errno": None})
+            return
         self._sessions[hand.instance].host = hand.host
         host = self._peers.host(hand.host)
         if host is None:
             self._late.setdefault(hand.host, []).append(hand)
         else:
             self._adopt(host, hand)
+        reply(Done())
 
     def _adopt(self, host: Peer, hand: Hand) -> None:
         held = self._sessions[hand.instance]
