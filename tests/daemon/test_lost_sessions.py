@@ -79,7 +79,8 @@ def test_trial_14_a_loss_without_files_cannot_be_noted(layout: Layout) -> None:
 
 
 @pytest.mark.parametrize(
-    ("started", "restarted"), [("1999-01-01T00:00:00.000000Z", True), (now(), False)]
+    ("started", "restarted"),
+    [("1999-01-01T00:00:00.000000Z", True), pytest.param(now(), False, id="now")],
 )
 def test_trial_14_a_session_older_than_the_machine_was_lost_by_its_restart(
     layout: Layout, started: str, *, restarted: bool
