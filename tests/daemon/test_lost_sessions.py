@@ -42,7 +42,7 @@ def test_trial_14_sessions_that_nobody_claims_are_found(layout: Layout) -> None:
 
 @pytest.mark.parametrize("content", [None, b"", b"{}", b'{"instance": 1}'])
 def test_trial_14_files_that_say_nothing_are_passed_over(
-    layout: Layout, capsys: pytest.CaptureFixture[str], content: bytes | None
+    layout: Layout, capfd: pytest.CaptureFixture[str], content: bytes | None
 ) -> None:
     """
     A session without a readable specification is named in the log, and the others are found.
@@ -54,7 +54,7 @@ def test_trial_14_files_that_say_nothing_are_passed_over(
     lost = save(layout, "lost")
 
     assert list(unclaimed(layout, ())) == [lost]
-    assert "nothing is known of session damaged" in capsys.readouterr().err
+    assert "nothing is known of session damaged" in capfd.readouterr().err
 
 
 def test_trial_14_a_loss_that_was_noted_is_reported_again(layout: Layout) -> None:

@@ -95,9 +95,9 @@ async def _print_killed(call: Call, killed: dict[str, Any]) -> int:
     await call.show(killed, "killed")
     for survivor in killed["survivors"]:
         await call.warn(f"survived: {survivor['pid']} {survivor['command']}")
-    for orphan in killed["possible_survivors"]:
+    for orphan in killed.get("possible_survivors", ()):
         await call.warn(f"possible survivor: {orphan['pid']} {orphan['command']}")
-    for spared in killed["spared"]:
+    for spared in killed.get("spared", ()):
         await call.warn(f"not ended: {spared['pid']} {spared['command']}")
     return 1 if killed["survivors"] else 0
 

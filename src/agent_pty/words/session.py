@@ -153,11 +153,11 @@ async def kill(call: Call, words: list[str]) -> int:
         return 0
     for one in killed["survivors"]:
         await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")
-    for one in killed["possible_survivors"]:
+    for one in killed.get("possible_survivors", ()):
         await call.output.err(
             f"k: process {one['pid']} may have survived: {one_line(one['command'])}"
         )
-    for one in killed["spared"]:
+    for one in killed.get("spared", ()):
         await call.output.err(f"k: process {one['pid']} was not ended: {one_line(one['command'])}")
     done = {"session": name, "status": "killed"}
     await call.output.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
