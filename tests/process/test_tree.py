@@ -228,6 +228,29 @@ def test_a_later_process_with_the_pid_is_not_a_member(bystander: table.Entry) ->
     assert alive(bystander)
 
 
+def test_trial_06_a_kernel_session_without_its_leader_may_be_somebody_elses() -> None:
+    """
+    A number that was our program's is not enough: the members must carry a mark.
+    """
+    with subprocess.Popen(
+        ["sh", "-c", "sleep 1000 >/dev/null & echo $!"],
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as leader:
+        assert leader.stdout is not None
+        left = table.entry(int(leader.stdout.readline()))
+        leader.wait()
+        assert left is not None
+        try:
+            root = Root(pid=leader.pid, birth=1.0, instance="long gone", terminal=None, keeper=None)
+
+            assert left.session == leader.pid
+            assert kill_trees(root) == KilledTrees(ended=[], survivors=[], spared=[])
+            assert alive(left)
+        finally:
+            tree.send(left, signal.SIGKILL)
+
+
 def test_a_later_process_with_the_pid_is_not_signalled(bystander: table.Entry) -> None:
     """
     A signal goes to the process that was meant, or to nobody.

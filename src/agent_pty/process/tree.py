@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -92,7 +93,8 @@ class SessionScope:
         entries = table.snapshot()
         # Pid 0 is that of sessions whose leader is outside of this container.
         own = {root.pid for root in self._roots if root.pid and _unreplaced(root, entries)}
-        start = [e for e in entries.values() if e.session in own or e.pid in own]
+        start = [entries[pid] for pid in own if pid in entries]
+        start += [e for e in entries.values() if e.session in own and self._is_of(e, entries)]
         reapers = {_INIT, *(root.keeper for root in self._roots)}
         # Who has adopted the program also gets the orphans: another one if its keeper has died.
         reapers |= {entries[pid].ppid for pid in own if pid in entries}
@@ -102,6 +104,13 @@ class SessionScope:
         if self._everywhere:
             marked = _not_below_spared(marked, entries)
         return with_descendants([*start, *marked], entries)
+
+    def _is_of(self, found: Entry, entries: dict[int, Entry]) -> bool:
+        """Whether a process with a program's kernel session is from that session of ours.
+
+        When all of them are gone, the number may become that of somebody else's kernel session.
+        """
+        return found.session in entries or sys.platform != "linux" or self._marked(found)
 
     def owns(self, orphan: Entry) -> bool:
         """Whether a child of the keeper is from one of these sessions, and is not spared."""
