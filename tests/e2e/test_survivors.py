@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -117,15 +117,15 @@ def test_trial_06_stop_ends_an_orphan_of_no_session(agent: Agent, nap: str) -> N
     assert not alive(sleeper)
 
 
-@pytest.mark.parametrize("apart", [False, True], ids=["together", "apart"])
+@pytest.mark.parametrize("manner", ["together", "apart"])
 @pytest.mark.parametrize("way", ["kill", "stop"])
 def test_trial_06_a_chain_of_short_lived_processes_is_caught(
-    agent: Agent, tmp_path: Path, way: str, *, apart: bool
+    agent: Agent, tmp_path: Path, way: str, manner: Literal["together", "apart"]
 ) -> None:
     """
     Processes that fork and exit faster than the table can be read are frozen, then killed.
     """
-    chain = Chain(tmp_path, apart=apart)
+    chain = Chain(tmp_path, manner)
     agent.new("work", "bash", "-c", f"{chain.command} & read x")
     chain.wait_until_alive()
     agent.new("other", "cat")
@@ -136,6 +136,27 @@ def test_trial_06_a_chain_of_short_lived_processes_is_caught(
         else:
             assert agent.cli("stop").returncode == 0
 
+        assert not chain.alive()
+    finally:
+        chain.end()
+
+
+def test_trial_06_a_chain_of_no_session_is_named_and_ended_by_stop(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """
+    A chain that cannot be attributed is a possible survivor of `kill`, and `stop` catches it.
+    """
+    chain = Chain(tmp_path, "unknown")
+    agent.new("work", "bash", "-c", f"{chain.command} & read x")
+    chain.wait_until_alive()
+    try:
+        killed = agent.ask("kill", id="work")
+
+        assert killed["survivors"] == []
+        assert "chain.py" in killed["possible_survivors"][0]["command"]
+        assert chain.alive()
+        assert agent.cli("stop").returncode == 0
         assert not chain.alive()
     finally:
         chain.end()

@@ -66,7 +66,7 @@ class Home:
         """Return the orphans that belong to none of these sessions."""
         home, programs = self.layout.home, self.programs.values()
         found = below_keeper.unattributed(self.keeper, home, programs, instances)
-        return [entry.pid for entry in found]
+        return [process.pid for process in found]
 
     def end_everything(self, *instances: str) -> KilledTrees:
         """End all that is below the keeper."""

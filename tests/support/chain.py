@@ -6,12 +6,15 @@ import contextlib
 import fcntl
 import sys
 from pathlib import Path
+from typing import Literal
 
 from support.agent import eventually
 
 # Every link of the chain has the same open file, and with it the lock.
 _SCRIPT = """
-import fcntl, os, signal, sys
+import fcntl, os, resource, signal, sys
+if sys.argv[2] == "unknown":
+    resource.setrlimit(10, (-1, -1))
 for number in (signal.SIGHUP, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
 lock = open(sys.argv[1])
@@ -21,25 +24,31 @@ for stream in (0, 1, 2):
 while os.path.exists(sys.argv[1]):
     if os.fork():
         os._exit(0)
-    if sys.argv[2] == "apart":
+    if sys.argv[2] != "together":
         os.setsid()
 """
 
 
 class Chain:
-    """One chain; with *apart* each process leads a session of its own."""
+    """One chain. Its processes share a kernel session or, *apart*, each leads its own.
 
-    def __init__(self, directory: Path, *, apart: bool) -> None:
+    If they are *unknown*, they also have no environment and no limit of their session.
+    """
+
+    def __init__(
+        self, directory: Path, manner: Literal["together", "apart", "unknown"] = "apart"
+    ) -> None:
         self._lock = directory / "chain.lock"
         self._script = directory / "chain.py"
-        self._manner = "apart" if apart else "together"
+        self._manner = manner
 
     @property
     def command(self) -> str:
         """The command that starts it, as a shell reads it."""
         self._lock.touch()
         self._script.write_text(_SCRIPT)
-        return f"{sys.executable} -I -S {self._script} {self._lock} {self._manner}"
+        start = "env -i " if self._manner == "unknown" else ""
+        return f"{start}{sys.executable} -I {self._script} {self._lock} {self._manner}"
 
     def alive(self) -> bool:
         """Whether one of its processes has the lock."""

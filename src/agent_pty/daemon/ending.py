@@ -18,7 +18,7 @@ from agent_pty.errors import AgentPtyError, HostLost, UnknownSession
 from agent_pty.host.message import CountMembers, Forget, Kill
 from agent_pty.keeper.message import Release
 from agent_pty.ops.model import Killed, Process, State, Stopped
-from agent_pty.process import below_keeper, table, tree
+from agent_pty.process import below_keeper, tree
 
 _EXITED_KEPT = 25
 
@@ -66,10 +66,9 @@ class Ender:
         if self._keeper.pid is None:
             return []
         programs = [record.pid for record in self._registry.records]
-        found = below_keeper.unattributed(
+        return below_keeper.unattributed(
             self._keeper.pid, self._layout.home, programs, self._registry.instances
         )
-        return [table.described(entry) for entry in found]
 
     async def end_tree(self, record: Record) -> tree.KilledTrees:
         """End a session's processes without asking its host."""

@@ -7,12 +7,14 @@ it, even if nothing else shows that any more.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Collection, Iterable
 
 from agent_pty.core.layout import layout
 from agent_pty.core.process_mark import process_mark
 from agent_pty.errors import AgentPtyError
-from agent_pty.process import spared, table, tree
+from agent_pty.ops.model import Process
+from agent_pty.process import chain, spared, table, tree
 from agent_pty.process.table import Entry
 from agent_pty.process.tree import INSTANCE_VARIABLE, Found, KilledTrees
 
@@ -80,30 +82,52 @@ async def end_everything(keeper: int, home: str, instances: Collection[str]) -> 
     return await tree.end(KeeperScope(keeper, home, instances))
 
 
+class _Attribution:
+    """Which orphans belong to sessions of a home, as far as can be seen."""
+
+    def __init__(self, home: str, instances: Collection[str]) -> None:
+        self._home = os.path.realpath(home)
+        self._instances = instances
+        self._marks = {process_mark(instance) for instance in instances}
+        self._variables = {f"{INSTANCE_VARIABLE}={one}".encode() for one in instances}
+
+    def is_missing(self, orphan: Entry) -> bool:
+        """Whether an orphan belongs to no session, of this home or of another one."""
+        if table.mark(orphan.pid) in self._marks or spared.is_spared(orphan):
+            return False
+        environment = table.environment(orphan.pid)
+        if not self._variables.isdisjoint(environment):
+            return False
+        return not _is_from_another_home(environment, self._home, self._instances)
+
+
 def unattributed(
     keeper: int, home: str, programs: Iterable[int | None], instances: Collection[str]
-) -> list[Entry]:
+) -> list[Process]:
     """Return the orphans that belong to no session of this home, as far as can be seen.
 
     *programs* are the pids of the sessions' own programs, which need not be looked at.
     """
-    known = {os.getpid(), *programs}
-    orphans = [table.entry(pid) for pid in table.children(keeper) if pid not in known]
-    living = [found for found in orphans if found is not None and found.alive]
-    marks = {process_mark(instance) for instance in instances}
-    return [
-        found
-        for found in living
-        if table.mark(found.pid) not in marks
-        and not spared.is_spared(found)
-        and not _has_variable(found, os.path.realpath(home), instances)
-    ]
+    attribution = _Attribution(home, instances)
+    known = {os.getpid(), *(pid for pid in programs if pid is not None)}
+    found: list[Process] = []
+    escaped = False
+    for pid in table.children(keeper):
+        if pid in known:
+            continue
+        judged = chain.judged(pid, keeper, attribution.is_missing)
+        escaped = escaped or judged is None
+        if judged is not None:
+            known.add(pid)
+        if judged and (entry := table.entry(pid)) is not None:
+            found.append(table.described(entry))
+    return found + (_short_lived(keeper, known, attribution) if escaped else [])
 
 
-def _has_variable(orphan: Entry, home: str, instances: Collection[str]) -> bool:
-    """Whether the environment of a process names a session of this or of another home."""
-    environment = table.environment(orphan.pid)
-    variables = {f"{INSTANCE_VARIABLE}={instance}".encode() for instance in instances}
-    if not variables.isdisjoint(environment):
-        return True
-    return _is_from_another_home(environment, home, instances)
+def _short_lived(keeper: int, known: set[int], attribution: _Attribution) -> list[Process]:
+    """Return orphans that ended before they could be judged: each is stopped for a moment."""
+    caught = chain.catch(keeper, known, attribution.is_missing)
+    found = [table.described(entry) for entry in caught]
+    for entry in caught:
+        tree.send(entry, signal.SIGCONT)
+    return found

@@ -38,15 +38,15 @@ def catch(keeper: int, passed: set[int], owns: Callable[[Entry], bool]) -> list[
         quiet = 0 if fresh else quiet + 1
         for pid in fresh:
             # A process that lives long enough to be judged is stopped only if it is ours.
-            if hasty or _ours(pid, keeper, owns) is not False:
+            if hasty or judged(pid, keeper, owns) is not False:
                 hasty = True
                 caught += _stopped(pid, keeper, owns)
         passed.update(fresh)
     return caught
 
 
-def _ours(pid: int, keeper: int, owns: Callable[[Entry], bool]) -> bool | None:
-    """Judge a process; None if it ended meanwhile."""
+def judged(pid: int, keeper: int, owns: Callable[[Entry], bool]) -> bool | None:
+    """Return whether *owns* is true for a child of the keeper; None if it ended meanwhile."""
     found = table.entry(pid)
     if found is None or not found.alive:
         return None
@@ -63,7 +63,7 @@ def _stopped(pid: int, keeper: int, owns: Callable[[Entry], bool]) -> Iterable[E
         return []
     try:
         signal.pidfd_send_signal(handle, signal.SIGSTOP)
-        if _ours(pid, keeper, owns):
+        if judged(pid, keeper, owns):
             return _stopped_family(pid)
         signal.pidfd_send_signal(handle, signal.SIGCONT)
     except OSError:  # it has ended meanwhile
