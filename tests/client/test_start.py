@@ -552,6 +552,23 @@ def test_a_process_of_ours_does_not_belong_to_the_session_that_started_it(
     assert not [line for line in lines if line.startswith(("AGENT_PTY_SESSION", "AGENT_PTY_INST"))]
 
 
+@pytest.mark.usefixtures("interpreter")
+@pytest.mark.parametrize(("base", "expected"), [("", []), ("/b", ["AGENT_PTY_SOCKET="])])
+def test_trial_29_a_process_of_ours_names_its_own_socket_only(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch, base: str, expected: list[str]
+) -> None:
+    """
+    A daemon that was started within a session of another one has nothing to do with that one.
+    """
+    monkeypatch.setenv("AGENT_PTY_SOCKET", "/tmp/of-another-daemon.sock")
+
+    start._spawn(layout._replace(base=base), "agent_pty.keeper", {})
+
+    lines = Path(layout.log).read_text().splitlines()
+    found = [line for line in lines if line.startswith("AGENT_PTY_SOCKET")]
+    assert found == [f"{name}{layout.socket}" for name in expected]
+
+
 @pytest.mark.parametrize(
     ("enabled", "within", "flags"),
     [

@@ -39,6 +39,7 @@ def test_an_option_wins_over_the_environment() -> None:
     assert layout(env, cwd="/").socket == "/run/env.sock"
     assert layout(env, cwd="/", socket="/run/option.sock").socket == "/run/option.sock"
     assert layout(env, cwd="/", log_dir="/logs").log_dir == "/logs"
+    assert layout(env, cwd="/", log_dir="/logs").socket == "/run/env.sock"
 
 
 def test_a_relative_path_is_meant_from_here() -> None:
@@ -47,11 +48,82 @@ def test_a_relative_path_is_meant_from_here() -> None:
     """
     where = layout({"AGENT_PTY_HOME": "here"}, cwd="/work", socket="x.sock", log_dir="~/logs")
 
-    assert (where.home, where.socket, where.log_dir) == (
+    assert (where.base, where.socket, where.log_dir) == (
         "/work/here",
         "/work/x.sock",
         "/work/~/logs",
     )
+
+
+def test_trial_29_the_home_follows_from_the_socket() -> None:
+    """
+    The default socket has the default home; any other one has a home of its own in it.
+    """
+    default = layout(USER, cwd="/")
+    first = layout(USER, cwd="/", socket="/tmp/a.sock")
+    second = layout(USER, cwd="/", socket="/tmp/b.sock")
+
+    assert layout(USER, cwd="/", socket="~/.agent-pty.sock") == default
+    assert first == layout({**USER, "AGENT_PTY_SOCKET": "/tmp/a.sock"}, cwd="/")
+    assert first.home.startswith(f"{default.home}/at/")
+    assert len({default.home, first.home, second.home}) == 3
+    assert first.log_dir == f"{first.home}/runs"
+    assert first.base == default.home
+
+
+def test_trial_29_the_name_of_a_home_never_changes() -> None:
+    """
+    The next version, and the next Python, must find the sessions of this one.
+    """
+    where = layout({"AGENT_PTY_HOME": "/h"}, cwd="/", socket="/tmp/a.sock")
+
+    assert where.home == "/h/at/15d44ac68a"
+
+
+def test_trial_29_a_home_of_another_socket_is_short() -> None:
+    """
+    The path of a socket has 107 bytes, however long the path from which the home follows.
+    """
+    where = layout(USER, cwd="/", socket=f"/{'x' * 90}/a.sock")
+
+    assert len(where.keeper_socket) - len(f"{where.base}/run/keeper.sock") <= 14
+
+
+def test_trial_29_a_log_directory_alone_names_its_socket() -> None:
+    """
+    Two log directories have two daemons; that of the default daemon has the default one.
+    """
+    first = layout(USER, cwd="/w", log_dir="logs")
+    second = layout(USER, cwd="/w", log_dir="/other/logs")
+
+    assert first == layout(USER, cwd="/", log_dir="/w/logs")
+    assert (first.log_dir, second.log_dir) == ("/w/logs", "/other/logs")
+    assert first.socket.startswith("/home/a/.agent-pty/at/")
+    assert len({first.socket, second.socket, first.home, second.home}) == 4
+    assert layout(USER, cwd="/", log_dir="~/.agent-pty/runs/") == layout(USER, cwd="/")
+
+
+def test_trial_29_two_paths_of_one_socket_have_one_home() -> None:
+    """
+    Links are resolved by a function that the caller gives; the path itself stays as typed.
+    """
+
+    def real(path: str) -> str:
+        return path.replace("/link/", "/tmp/")
+
+    one = layout(USER, cwd="/", socket="/tmp/a.sock", real=real)
+    other = layout(USER, cwd="/", socket="/link/a.sock", real=real)
+
+    assert one.home == other.home
+    assert other.socket == "/link/a.sock"
+
+
+def test_trial_29_programs_find_the_daemon_of_their_session() -> None:
+    """
+    Only a daemon at another socket than the default one must be named in the environment.
+    """
+    assert layout(USER, cwd="/").variables == {}
+    assert layout(USER, cwd="/", socket="/s").variables == {"AGENT_PTY_SOCKET": "/s"}
 
 
 def test_an_empty_variable_is_no_variable() -> None:
@@ -100,11 +172,10 @@ def test_a_tilde_is_the_home_only_at_the_beginning(path: str, expected: str) -> 
 
 def test_a_layout_survives_the_wire() -> None:
     """
-    Three roots are sent; the rest follows from them on the other side.
+    The roots are sent; the rest follows from them on the other side.
     """
-    where = layout(USER, cwd="/")
-
-    assert Layout(**where.to_wire()) == where
+    for where in (layout(USER, cwd="/"), layout(USER, cwd="/", socket="/s")):
+        assert Layout(**where.to_wire()) == where
 
 
 def test_no_two_things_are_in_the_same_place() -> None:
@@ -116,6 +187,9 @@ def test_no_two_things_are_in_the_same_place() -> None:
         where.run,
         where.log,
         where.session_index,
+        where.log_dir_note,
+        where.owner_note,
+        where.log_lock,
         where.daemon_lock,
         where.keeper_lock,
         where.start_lock,

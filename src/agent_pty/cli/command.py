@@ -12,8 +12,8 @@ from typing import Any
 from agent_pty.client.connection import Connection, connect
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command
-from agent_pty.core.layout import Layout, layout
-from agent_pty.store import home
+from agent_pty.core.layout import Layout
+from agent_pty.store import home, log_dir
 from agent_pty.words.parser import Subcommand
 
 Run = Callable[["Invocation"], int]
@@ -30,14 +30,15 @@ class Invocation:
     @property
     def layout(self) -> Layout:
         """Where the daemon of this user is."""
-        log_dir = getattr(self.options, "log_dir", None)
-        return layout(os.environ, cwd=here(), socket=self._socket, log_dir=log_dir)
+        logs = getattr(self.options, "log_dir", None)
+        return log_dir.locate(os.environ, cwd=here(), socket=self._socket, log_dir=logs)
 
     def connect(self, *, start: bool = True) -> Connection:
         """Connect to the daemon; with *start*, start it if none runs."""
         where = self.layout
         if start:
             home.prepare(where)
+            log_dir.check(where)
         return connect(where, start=start)
 
     def ask(self, op: str, **fields: Any) -> Any:

@@ -14,9 +14,9 @@ from typing import Any
 from agent_pty import __version__, script
 from agent_pty.client.connection import connect
 from agent_pty.client.directory import here
-from agent_pty.core.layout import Layout, layout
+from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
-from agent_pty.store import home
+from agent_pty.store import home, log_dir
 
 _INTERRUPTED = 130
 _FULL_CLIENT = "full"  # as in `ops.words`, whose import would cost every start of `k` 60 ms
@@ -49,6 +49,7 @@ def send(where: Layout, program: str, words: Sequence[str]) -> int:
     """Start a daemon if there is none, have it carry out a command line, return its status."""
     wire = functions()
     home.prepare(where)
+    log_dir.check(where)
     connect(where).close()
     path = os.fsencode(where.socket)
     connected = wire.dial(path)
@@ -63,7 +64,7 @@ def main(program: str, words: Sequence[str]) -> int:
     try:
         text = local(program, words)
         if text is None:
-            return send(layout(os.environ, cwd=here()), program, words)
+            return send(log_dir.locate(os.environ, cwd=here()), program, words)
         functions().write(1, memoryview(text.encode()))
     except (AgentPtyError, OSError) as error:
         functions().complain(program, str(error))

@@ -14,14 +14,14 @@ from agent_pty.core.layout import Layout
 from agent_pty.core.status import status_object, status_text
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.keeper.libc import name_process
-from agent_pty.store import home
+from agent_pty.store import home, log_dir
 from agent_pty.store.lock import Lock, held
 
 _LOG_DIR = part(
     "log_dir",
     "--log-dir",
     metavar="DIR",
-    help="where evidence is stored (default: ~/.agent-pty/runs)",
+    help="where evidence is stored (default: as before, at first ~/.agent-pty/runs)",
 )
 _GONE_SECONDS = 15.0
 # Longer than a daemon needs to notice that a host does not answer.
@@ -35,6 +35,8 @@ def serve(call: Invocation) -> int:
 
     name_process("daemon")  # so that it is recognised as one inside a session of another home
     where = call.layout
+    home.prepare(where)
+    log_dir.check(where)
 
     def say() -> None:
         sys.stdout.write(f"agent-pty listening on {where.socket}\n")
@@ -123,8 +125,16 @@ def restart(call: Invocation) -> int:
 COMMANDS = (
     client_command(
         "serve",
-        "Run the daemon in the foreground until `stop`; other commands start one if needed.",
-        Command(parts=(_LOG_DIR,), examples=("agent-pty serve --socket ~/.agent-pty.sock",)),
+        "Run the daemon in the foreground until `stop`; other commands start one if needed.\n\n"
+        "Each socket has a daemon of its own, and a log directory belongs to one\n"
+        "daemon; with --log-dir alone the socket follows from the directory.",
+        Command(
+            parts=(_LOG_DIR,),
+            examples=(
+                "agent-pty serve --socket ~/.agent-pty.sock",
+                "agent-pty serve --socket /tmp/ci.sock --log-dir ./logs",
+            ),
+        ),
     ),
     client_command(
         "stop",

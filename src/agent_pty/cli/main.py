@@ -15,8 +15,8 @@ from agent_pty.cli import full
 from agent_pty.cli.command import Invocation, Run, pretty, write
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command
-from agent_pty.core.layout import layout
 from agent_pty.errors import AgentPtyError, Usage
+from agent_pty.store.log_dir import locate
 from agent_pty.words.parser import Printed, Subcommand, parse, parser
 
 _INTERRUPTED = 130
@@ -69,7 +69,7 @@ def _run(words: list[str], socket: str | None) -> int:
         return _run_here(name, words[1:], socket)
     if name in ("", *_HELP, "--version") or _asks_for_help(words):
         _print(name, words)
-    where = layout(os.environ, cwd=here(), socket=socket)
+    where = locate(os.environ, cwd=here(), socket=socket)
     return full.send(where, "agent-pty", words)
 
 

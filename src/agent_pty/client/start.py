@@ -182,7 +182,7 @@ def _spawn(layout: Layout, module: str, arguments: dict[str, Any]) -> None:
         pid = os.posix_spawn(
             sys.executable,
             [sys.executable, *isolation(), "-m", module, words],
-            _environment(),
+            {**_environment(), **layout.variables},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_DUP2, log, 1),
@@ -195,8 +195,11 @@ def _spawn(layout: Layout, module: str, arguments: dict[str, Any]) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return our environment without a session's marks: killing that session must not kill us."""
-    marks = ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE")
+    """Return our environment without a session's marks: killing that session must not kill us.
+
+    Nor does the socket of another daemon concern us or our sessions.
+    """
+    marks = ("AGENT_PTY_SESSION", "AGENT_PTY_INSTANCE", "AGENT_PTY_SOCKET")
     return {name: value for name, value in os.environ.items() if name not in marks}
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from agent_pty.errors import DaemonError
 
+# Homes of daemons at other sockets than the default one lie in this directory. Their names are
+# short: the keeper's socket lies two levels below, and its path may have 107 bytes.
+_OTHERS = "at"
+_NAME_BYTES = 5
+
 
 class Layout(NamedTuple):  # every client call makes one, and dataclasses take 12 ms to import
-    """The files of one home. One home has one daemon, one keeper and a few hosts."""
+    """The files of one home. One home has one daemon, one keeper and a few hosts.
+
+    *base* is the default home if this one lies in it, because its socket is not the default one.
+    """
 
     home: str
     socket: str
     log_dir: str
+    base: str = ""
 
     @property
     def run(self) -> str:
@@ -34,6 +43,21 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
     def session_index(self) -> str:
         """The session index of the seed, `sessions.json`."""
         return f"{self.log_dir}/sessions.json"
+
+    @property
+    def log_dir_note(self) -> str:
+        """Names the log directory, for callers who give only the socket."""
+        return f"{self.home}/log_dir"
+
+    @property
+    def owner_note(self) -> str:
+        """Names the socket, for callers who give only the log directory."""
+        return f"{self.log_dir}/.daemon"
+
+    @property
+    def log_lock(self) -> str:
+        """Locked by the one daemon that may write into the log directory as long as it lives."""
+        return f"{self.log_dir}/.daemon.lock"
 
     @property
     def daemon_lock(self) -> str:
@@ -86,9 +110,15 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         """When and why one session instance was lost, if it was."""
         return f"{self.session(instance)}/lost.json"
 
+    @property
+    def variables(self) -> dict[str, str]:
+        """What programs in our sessions need in their environment to find this daemon."""
+        return {"AGENT_PTY_SOCKET": self.socket} if self.base else {}
+
     def to_wire(self) -> dict[str, str]:
-        """Return the three roots, from which the rest follows."""
-        return {"home": self.home, "socket": self.socket, "log_dir": self.log_dir}
+        """Return the roots, from which the rest follows."""
+        roots = {"home": self.home, "socket": self.socket, "log_dir": self.log_dir}
+        return {**roots, "base": self.base} if self.base else roots
 
 
 def expanded(path: str, env: Mapping[str, str]) -> str:
@@ -104,24 +134,47 @@ def expanded(path: str, env: Mapping[str, str]) -> str:
 
 
 def layout(
-    env: Mapping[str, str], *, cwd: str, socket: str | None = None, log_dir: str | None = None
+    env: Mapping[str, str],
+    *,
+    cwd: str,
+    socket: str | None = None,
+    log_dir: str | None = None,
+    real: Callable[[str], str] = str,
 ) -> Layout:
     """Decide the paths from the environment and the two options that move them.
 
-    AGENT_PTY_HOME moves everything, the socket too; without it the socket is where
-    the seed has it, beside the home and not in it.
+    AGENT_PTY_HOME moves everything, the socket too; without it the default socket is where the
+    seed has it, beside the home and not in it. The daemon at another socket has a home of its own
+    in the default one, whose name follows from the socket. With *log_dir* alone the socket's name
+    follows from the directory. *real* resolves links: two paths of a file give the same name.
     """
-    home = env.get("AGENT_PTY_HOME") or "~/.agent-pty"
-    if home.startswith("~") and not env.get("HOME"):
+    chosen = env.get("AGENT_PTY_HOME")
+    if (chosen or "~").startswith("~") and not env.get("HOME"):
         raise DaemonError("HOME is not set: set AGENT_PTY_HOME to a directory of your own")
-    base = home.rstrip("/")
-    default = f"{base}/agent-pty.sock" if env.get("AGENT_PTY_HOME") else "~/.agent-pty.sock"
-    socket = socket or env.get("AGENT_PTY_SOCKET") or default
-    return Layout(
-        home=_absolute(home, env, cwd),
-        socket=_absolute(socket, env, cwd),
-        log_dir=_absolute(log_dir or f"{base}/runs", env, cwd),
-    )
+    base = _absolute(chosen or "~/.agent-pty", env, cwd)
+    usual = f"{chosen.rstrip('/')}/agent-pty.sock" if chosen else "~/.agent-pty.sock"
+    default = _absolute(usual, env, cwd)
+    given = socket or env.get("AGENT_PTY_SOCKET")
+    logs = _absolute(log_dir, env, cwd) if log_dir else None
+    if given:
+        where = _absolute(given, env, cwd)
+    elif logs is None or real(logs) == real(f"{base}/runs"):
+        where = default
+    else:
+        where = f"{base}/{_OTHERS}/{_name(real(logs))}.sock"
+    if where == default or real(where) == real(default):
+        return Layout(home=base, socket=where, log_dir=logs or f"{base}/runs")
+    home = f"{base}/{_OTHERS}/{_name(real(where))}"
+    return Layout(home=home, socket=where, log_dir=logs or f"{home}/runs", base=base)
+
+
+def _name(path: str) -> str:
+    """Return a short name that follows from a path, the same in every version of Python."""
+    import hashlib  # noqa: PLC0415  rarely needed, and every call of a client imports this file
+
+    return hashlib.blake2s(
+        path.encode("utf-8", "surrogateescape"), digest_size=_NAME_BYTES
+    ).hexdigest()
 
 
 def _absolute(path: str, env: Mapping[str, str], cwd: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import datetime as dt
 import os
 import secrets
+from collections.abc import Mapping
 
 import msgspec
 
@@ -28,13 +29,25 @@ from agent_pty.process import tree
 
 
 class Creator:
-    """Starts sessions; if any step fails, nothing of it is left."""
+    """Starts sessions; if any step fails, nothing of it is left.
 
-    def __init__(self, keeper: KeeperClient, pool: Pool, registry: Registry, ender: Ender) -> None:
+    *variables* are those of the environment by which programs in sessions find this daemon.
+    """
+
+    def __init__(
+        self,
+        keeper: KeeperClient,
+        pool: Pool,
+        registry: Registry,
+        ender: Ender,
+        *,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
         self._keeper = keeper
         self._pool = pool
         self._registry = registry
         self._ender = ender
+        self._variables = variables or {}
 
     async def create(self, wanted: Wanted) -> SessionInfo:
         """Start a program in a new session, unless the same request has done so before."""
@@ -68,7 +81,7 @@ class Creator:
             spec=msgspec.to_builtins(spec),
             argv=injected.argv,
             cwd=cwd,
-            env={**injected.env, **marks},
+            env={**injected.env, **self._variables, **marks},
             secret=injected.secret,
             rows=spec.rows,
             cols=spec.cols,

@@ -15,7 +15,7 @@ from agent_pty.daemon.daemon import Daemon
 from agent_pty.daemon.listening import Listening
 from agent_pty.errors import DaemonRunning
 from agent_pty.keeper.signals import pass_over_foreign
-from agent_pty.store import home
+from agent_pty.store import home, log_dir
 from agent_pty.store.lock import Lock
 from agent_pty.transports.unix import UnixServer
 
@@ -52,9 +52,11 @@ def run(
     lock = Lock(layout.daemon_lock)
     if not lock.acquire(patience=patience):
         raise DaemonRunning(f"a daemon is already running for {layout.home}", home=layout.home)
+    log_lock = log_dir.claim(layout)
     listening = Listening(layout.socket, inherited)
     isolated = os.environ.get("AGENT_PTY_ISOLATION", "on") != "off"
     asyncio.run(_serve(layout, listening, isolated=isolated, on_listening=on_listening))
+    log_lock.release()
     lock.release()
 
 

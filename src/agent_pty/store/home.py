@@ -22,6 +22,8 @@ def prepare(layout: Layout) -> None:
     """Make the directories of a home, or raise an error of one line that says why not."""
     for path in (layout.socket, layout.keeper_socket):
         _check_length(path)
+    if layout.base:
+        _private_directory(layout.base)
     _private_directory(layout.home)
     _check_format(layout.format)
     for path in (layout.run, layout.sessions, layout.log_dir):

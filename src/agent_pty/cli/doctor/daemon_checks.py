@@ -125,9 +125,8 @@ def _locked(where: Layout, error: str) -> str:
     pid = holder(where.daemon_lock)
     who, remedy = (f" (pid {pid})", f"`kill -9 {pid}`") if pid else ("", "end it")
     return (
-        f"a daemon{who} holds {where.home} but cannot be asked: {error}. If it listens at "
-        f"another --socket, use that; else {remedy}: no session is lost, "
-        "any command starts another daemon"
+        f"a daemon{who} holds {where.home} but cannot be asked: {error}: {remedy}, "
+        "no session is lost, any command starts another daemon"
     )
 
 

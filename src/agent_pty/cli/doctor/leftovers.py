@@ -145,7 +145,7 @@ def _look(entry: table.Entry) -> _Seen:
 
 def _home(env: dict[str, str]) -> str | None:
     try:
-        return os.path.realpath(layout(env, cwd="/").home)
+        return os.path.realpath(layout(env, cwd="/", real=os.path.realpath).home)
     except AgentPtyError:
         return None
 
