@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from agent_pty.store.log_dir import locate
-from support.agent import Agent, slay
+from support.agent import Agent, ended, slay
 
 BIN = os.path.dirname(sys.executable)
 
@@ -209,3 +210,47 @@ def test_trial_29_sessions_of_another_daemon_are_no_orphans(agent: Agent) -> Non
 
         assert agent.cli("doctor").returncode == 0
         assert server.cli("doctor").returncode == 0
+
+
+def test_trial_29_a_daemon_that_nobody_uses_ends(agent: Agent) -> None:
+    """
+    It ends by itself with everything of ours, and the next command starts another.
+    """
+    agent.env["AGENT_PTY_IDLE"] = "200ms"
+    agent.new("work", "/bin/cat")
+    daemon, keeper = agent.pid_of("daemon"), agent.pid_of("keeper")
+    agent.ask("kill", id="work")
+
+    ended(daemon)
+    ended(keeper)
+
+    assert agent.processes() == []
+    assert not Path(agent.layout.socket).exists()
+    assert agent.cli("list").returncode == 0
+    assert agent.pid_of("daemon") != daemon
+
+
+def test_trial_29_a_daemon_in_use_does_not_end(agent: Agent) -> None:
+    """
+    A connected client keeps it: the daemon ends only after the client has hung up.
+    """
+    agent.env["AGENT_PTY_IDLE"] = "100ms"
+    with agent.connect() as connection:
+        uptime = 0
+        while uptime < 1:  # ten times as long
+            uptime = connection.ask("status")["uptime_s"]
+        daemon = connection.ask("status")["pid"]
+
+    ended(daemon)
+
+
+def test_trial_29_serve_stays(agent: Agent) -> None:
+    """
+    A daemon that a person started is ended by a person.
+    """
+    agent.env["AGENT_PTY_IDLE"] = "1ms"
+    with serving(agent, *both(agent, "a")) as server, serving(agent, *both(agent, "b")) as other:
+        other.new("work")
+
+        assert server.status()["running"]
+        assert server.process.poll() is None

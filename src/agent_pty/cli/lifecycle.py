@@ -127,7 +127,9 @@ COMMANDS = (
         "serve",
         "Run the daemon in the foreground until `stop`; other commands start one if needed.\n\n"
         "Each socket has a daemon of its own, and a log directory belongs to one\n"
-        "daemon; with --log-dir alone the socket follows from the directory.",
+        "daemon; with --log-dir alone the socket follows from the directory.\n\n"
+        "A daemon that a command started ends after ten minutes without session and\n"
+        "client, or after AGENT_PTY_IDLE (90s, 30m; 0: never).",
         Command(
             parts=(_LOG_DIR,),
             examples=(

@@ -323,6 +323,11 @@ class Daemon:
             self.stopping.set_result(Stopping(keep=keep, successor=successor))
 
     @property
+    def has_sessions(self) -> bool:
+        """Whether there is a session, running or exited."""
+        return bool(self._registry.records)
+
+    @property
     def leaves_everything(self) -> bool:
         """Whether the end has begun and every session stays."""
         return self.stopping.done() and self.stopping.result().keep

@@ -7,10 +7,11 @@ import contextlib
 import os
 import shutil
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from agent_pty.core.layout import Layout
+from agent_pty.daemon import idle
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.daemon.listening import Listening
 from agent_pty.errors import DaemonRunning
@@ -34,7 +35,13 @@ def main(arguments: dict[str, Any]) -> None:
 
     # Who starts us has seen that nobody listens: a daemon that holds the lock is on its way out.
     layout = Layout(**arguments["layout"])
-    run(layout, on_listening=tell, patience=_PREDECESSOR_SECONDS, inherited=inherited)
+    run(
+        layout,
+        on_listening=tell,
+        patience=_PREDECESSOR_SECONDS,
+        inherited=inherited,
+        idle_limit=idle.limit(os.environ),
+    )
 
 
 def run(
@@ -43,10 +50,12 @@ def run(
     on_listening: Callable[[], None],
     patience: float = 0.0,
     inherited: int | None = None,
+    idle_limit: float | None = None,
 ) -> None:
     """Be the daemon of a home until somebody stops it; refuse if it has one.
 
-    *inherited* is the listening socket of the daemon before.
+    *inherited* is the listening socket of the daemon before. After *idle_limit* seconds in which
+    nobody has used it, the daemon stops by itself.
     """
     home.prepare(layout)
     lock = Lock(layout.daemon_lock)
@@ -55,13 +64,21 @@ def run(
     log_lock = log_dir.claim(layout)
     listening = Listening(layout.socket, inherited)
     isolated = os.environ.get("AGENT_PTY_ISOLATION", "on") != "off"
-    asyncio.run(_serve(layout, listening, isolated=isolated, on_listening=on_listening))
+    daemon = _serve(
+        layout, listening, isolated=isolated, on_listening=on_listening, idle_limit=idle_limit
+    )
+    asyncio.run(daemon)
     log_lock.release()
     lock.release()
 
 
 async def _serve(
-    layout: Layout, listening: Listening, *, isolated: bool, on_listening: Callable[[], None]
+    layout: Layout,
+    listening: Listening,
+    *,
+    isolated: bool,
+    on_listening: Callable[[], None],
+    idle_limit: float | None,
 ) -> None:
     async def relisten() -> None:
         if not listening.reachable:
@@ -78,7 +95,8 @@ async def _serve(
     _obey_signals(daemon)
     await listen()
     on_listening()
-    stopping = await daemon.stopping
+    with _stopped_when_idle(daemon, server, idle_limit):
+        stopping = await daemon.stopping
     server.stop_accepting()
     if stopping.keep:
         server.abandon()  # and cancel nothing: they ask the next daemon again
@@ -89,6 +107,23 @@ async def _serve(
         listening.close()
     if not stopping.keep or not (stopping.successor or os.listdir(layout.sessions)):
         _clean(layout)
+
+
+@contextlib.contextmanager
+def _stopped_when_idle(daemon: Daemon, server: UnixServer, limit: float | None) -> Iterator[None]:
+    """Stop a daemon that nobody has used for *limit* seconds; None: never."""
+    if limit is None:
+        yield
+        return
+
+    timer = idle.IdleTimer(
+        limit,
+        in_use=lambda: bool(server.clients) or daemon.has_sessions,
+        last_use=lambda: server.last_use,
+        end=daemon.shut_down,
+    )
+    with contextlib.closing(timer):
+        yield
 
 
 def _obey_signals(daemon: Daemon) -> None:

@@ -39,10 +39,12 @@ class UnixServer:
         self.handle = handle
         self.clients: set[UnixClient] = set()
         self.hangups = HangupWatch()
+        self.last_use = 0.0  # in the loop's time: when a client connected or disconnected
         self._acceptors: list[Acceptor] = []
 
     async def start(self, listener: socket.socket) -> None:
         """Begin to accept; a second listener may be added later."""
+        self.last_use = asyncio.get_running_loop().time()
         acceptor = Acceptor(listener, lambda: UnixClient(self), process="daemon")
         acceptor.start()
         self._acceptors.append(acceptor)
@@ -97,6 +99,7 @@ class UnixClient(asyncio.Protocol):
             self._transport.abort()
             return
         self._server.clients.add(self)
+        self._server.last_use = asyncio.get_running_loop().time()
         if len(self._server.clients) > _MOST_CLIENTS:
             self._refuse(failure(Busy(f"more than {_MOST_CLIENTS} clients are connected")))
 
@@ -299,6 +302,7 @@ class UnixClient(asyncio.Protocol):
         del exc
         self._server.hangups.remove(self._fd)
         self._server.clients.discard(self)
+        self._server.last_use = asyncio.get_running_loop().time()
         for timer in (self._line_timer, self._read_timer):
             if timer is not None:
                 timer.cancel()
