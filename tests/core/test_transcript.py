@@ -293,14 +293,15 @@ def test_trial_02_a_prompt_ends_the_alternate_screen() -> None:
     [
         (b"text\r\n\x1b[1mbold\x1b[K\r50%\x1b[3D\x1b[2Cx\x1b[?25l\x1b]0;t\x07", 0),
         (b"\x1b[H", 1),
-        (b"\x1b[J\x1b[2J\x1b[A\x1b[B\x1b[5d\x1b[2S\x1bM\x1b8\x1b[2;9r\x1b[3b", 10),
+        (b"\x1b[J\x1b[2J\x1b[A\x1b[B\x1b[5d\x1b[2S\x1bM\x1b8\x1b[2;9r\x1b[3b", 8),
+        (b"\x1b[1G\x1b[0Jversion: (1.0.0) \x1b[18G", 0),
         (b"\x1b[?1049h\x1b[H\x1b[Kx\x1b[2J\x1b[?1049l", 4),
         (b"\x1b[?1049l", 0),
     ],
 )
 def test_drawing_is_counted(written: bytes, drawn: int) -> None:
     """
-    Controls that reach outside the line are counted, controls within it are not.
+    Controls that leave the line are counted, what a line editor does in its line is not.
     """
     transcript = Transcript(cols=80)
     transcript.feed(written)

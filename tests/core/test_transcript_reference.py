@@ -101,7 +101,7 @@ class Slow:
         elif final in "hl" and not self.alternate and "4" in numbers.split(";"):
             self.inserting = final == "h"
         elif final in ENDING + KEEPING + "ABJ":
-            self.drawn += 1
+            self.drawn += self.alternate
             if not self.alternate:
                 self.reach(final, number)
 
@@ -120,17 +120,17 @@ class Slow:
         elif final in "AB":
             self.climb(-max(number, 1) if final == "A" else max(number, 1))
         elif final not in KEEPING:
-            self.leave()
+            self.draw()
 
     def climb(self, rows: int) -> None:
         """Go to another row of this line, or leave it."""
         if self.row + rows >= 0 and (self.row + rows) * self.cols < self.length:
             self.row, self.waiting = self.row + rows, False
         else:
-            self.leave()
+            self.draw()
 
     def draw(self) -> None:
-        """Count a control that reaches outside the line, and leave the line."""
+        """Count a control that leaves the line, and leave it."""
         self.drawn += 1
         if not self.alternate:
             self.leave()

@@ -69,7 +69,7 @@ class Transcript:
 
     @property
     def drawn(self) -> int:
-        """How many controls have reached outside the line so far."""
+        """How many controls have left the line, or were drawn on the alternate screen, so far."""
         return self._drawn
 
     @property
@@ -210,12 +210,14 @@ class Transcript:
 
     def _draw(self, sequence: bytes, final: bytes, committed: list[bytes]) -> None:
         """Apply a control that reaches outside the line; end the line if it leaves it."""
+        # What stays in the line is the work of a line editor: node erases below at every key.
+        if self._stays(sequence, final):
+            return
         self._drawn += 1
-        if not self._stays(sequence, final):
-            if self._line.empty:
-                self._line.restart()
-            else:
-                committed += (self._line.finish(), b"\n")
+        if self._line.empty:
+            self._line.restart()
+        else:
+            committed += (self._line.finish(), b"\n")
 
     def _stays(self, sequence: bytes, final: bytes) -> bool:
         """Apply a control that reaches outside the line to the line; say whether it stays in it."""
