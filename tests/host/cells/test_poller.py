@@ -7,6 +7,7 @@ import asyncio
 from agent_pty.host.cells.poller import Poller
 
 SETTLED = 0.02
+RAREST = 1.0
 
 
 def test_it_looks_once_when_things_have_settled() -> None:
@@ -37,6 +38,46 @@ def test_it_looks_once_when_things_have_settled() -> None:
 
     assert len(looks) == 1
     assert looks[0] >= last + SETTLED
+
+
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time passes only when the test says so."""
+
+    now = 0.0
+
+    def time(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def test_trial_13_a_program_that_draws_all_the_time_is_observed() -> None:
+    """
+    What happens again and again puts an observation off, but not for ever.
+    """
+    clock = Clock()
+    looks: list[float] = []
+
+    async def story() -> None:
+        over = clock.create_future()
+        probe = Poller(lambda: looks.append(clock.now))
+
+        def happen() -> None:
+            clock.now += SETTLED / 4
+            probe.soon()
+            if looks or clock.now > 10 * RAREST:
+                over.set_result(None)
+            else:
+                clock.call_soon(happen)
+
+        happen()
+        await over
+        probe.stop()
+
+    with asyncio.Runner(loop_factory=lambda: clock) as runner:
+        runner.run(story())
+
+    assert len(looks) == 1
+    assert looks[0] >= RAREST
 
 
 def test_a_probe_that_was_stopped_does_not_look() -> None:

@@ -1,4 +1,4 @@
-"""When to observe the foreground: soon after something happened, then more and more rarely.
+"""When to observe the foreground: when what happened has settled, then more and more rarely.
 
 No event says that a program has begun to read its keyboard, so this is the one place that polls.
 It does so only while somebody waits for the answer.
@@ -21,10 +21,11 @@ class Poller:
         self._observe = observe
         self._timer: asyncio.TimerHandle | None = None
         self._pause = _FIRST
+        self._wanted = 0.0
         self._due = 0.0
 
     def soon(self) -> None:
-        """Something happened: observe when it has settled."""
+        """Something happened: observe when it has settled, or has gone on for long."""
         self._pause = _FIRST
         self._arm()
 
@@ -41,7 +42,9 @@ class Poller:
 
     def _arm(self) -> None:
         loop = asyncio.get_running_loop()
-        self._due = loop.time() + self._pause
+        if self._timer is None:
+            self._wanted = loop.time()
+        self._due = min(loop.time() + self._pause, self._wanted + _RAREST)
         # A timer that fires before then is left: in a flood each batch would make a new one.
         if self._timer is None or self._timer.when() > self._due:
             self.stop()
