@@ -35,6 +35,7 @@ class Dialect:
     answers: bool = False  # it says what stands on its line when it is asked
     from_file: Callable[[str], bool] = never
     exit_codes: bool = False  # its mark D has an exit code; without one, the code is unknown
+    marks_exit: bool = False  # it marks the end of `exit` as that of any command
     asks: bool = False  # code may ask a question in the way in which it reads commands
     prompt_on_stderr: bool = False
     loops: bool = False  # it waits for its keyboard and for everything else in the same place
@@ -51,7 +52,14 @@ _DIALECTS: dict[str, Dialect] = {
         prompt_on_stderr=True,
     ),
     "zsh": Dialect(load=". '{path}'", pastes=True, answers=True, exit_codes=True, asks=True),
-    "fish": Dialect(load="source '{path}'", pastes=True, answers=True, exit_codes=True, asks=True),
+    "fish": Dialect(
+        load="source '{path}'",
+        pastes=True,
+        answers=True,
+        exit_codes=True,
+        marks_exit=True,
+        asks=True,
+    ),
     "dash": Dialect(
         load=dash.LOAD,
         text=dash.TEXT,

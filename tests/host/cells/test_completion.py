@@ -230,6 +230,38 @@ def test_text_that_looks_like_a_mark_ends_nothing(terminal: Terminal) -> None:
     assert terminal.text(terminal.answers(D)) == "still"
 
 
+def test_trial_13_a_shell_that_marks_its_exit_is_awaited(terminal: Terminal) -> None:
+    """
+    Fish marks the end of `exit` too, so its cells end when the next prompt shows that it lives.
+    """
+    terminal.says(PROMPT)
+    terminal.types("ls")
+    assert terminal.capture is not None
+    terminal.completion = completion_of(terminal.capture, marks_exit=True)
+
+    marked = terminal.answers(f"ls\n{C}a\n{D}")
+    busy = terminal.shows(Verdict.BUSY, 99, pid=None)
+    prompt = terminal.answers(f"$ {mark('B', 2)}")
+
+    assert (marked, busy) == (None, None)
+    assert terminal.text(prompt) == "a"
+    assert prompt is not None
+    assert prompt.exit_code == 3
+
+
+def test_trial_13_a_shell_that_reads_again_has_not_exited(terminal: Terminal) -> None:
+    """
+    Without the mark of the next prompt, a shell that reads is at it.
+    """
+    terminal.says(PROMPT)
+    terminal.types("ls")
+    assert terminal.capture is not None
+    terminal.completion = completion_of(terminal.capture, marks_exit=True)
+    terminal.answers(f"ls\n{C}a\n{D}$ ")
+
+    assert terminal.text(terminal.shows(Verdict.INPUT, 0)) == "a"
+
+
 # -- the ladder: looks
 
 

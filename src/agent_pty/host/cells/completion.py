@@ -43,14 +43,17 @@ def is_ladder(frame: str) -> bool:
     return frame.partition(":")[0] not in ("exact", "hook", "repeat")
 
 
-def completion_of(capture: Capture) -> Completion:
-    """Return what decides the end of a cell, from how it was asked for."""
+def completion_of(capture: Capture, *, marks_exit: bool = False) -> Completion:
+    """Return what decides the end of a cell, from how it was asked for.
+
+    *marks_exit*: the program marks the end of `exit`, so only its next prompt shows that it lives.
+    """
     kind, _, argument = capture.cell.frame.partition(":")
     if kind == "exact":
         return Exact(capture, argument)
     if kind == "hook":
         return Hook(capture, argument)
-    return Repeat(capture) if kind == "repeat" else Ladder(capture)
+    return Repeat(capture) if kind == "repeat" else Ladder(capture, marks_exit=marks_exit)
 
 
 def prompt_before(cell: CellStart, seen: Foreground) -> str | None:
@@ -65,9 +68,11 @@ def prompt_before(cell: CellStart, seen: Foreground) -> str | None:
 class Ladder:
     """Marks if the program sends them, else the prompt of the program that reads the keyboard."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, *, marks_exit: bool = False) -> None:
         self._capture = capture
+        self._marks_exit = marks_exit
         self._incomplete = False  # the last mark was a continuation prompt
+        self._ended: Result | None = None  # by its mark, but the program may have ended with it
 
     def output(self, marks: Sequence[PlacedMark]) -> Result | None:
         """A mark that the command ended is the end, whatever was in the foreground meanwhile."""
@@ -75,13 +80,19 @@ class Ladder:
         if marks:
             self._incomplete = marks[-1].mark.kind == "P"
         for one in marks:
-            if one.mark.kind == "D":
+            if self._ended is not None and one.mark.kind == "B":
+                return self._ended
+            if self._ended is None and one.mark.kind == "D":
                 output = self._capture.upto(one.place, one.line)
-                return self._capture.done(output, "marks", code=one.mark.code)
+                self._ended = self._capture.done(output, "marks", code=one.mark.code)
+                if not self._marks_exit:
+                    return self._ended
         return None
 
     def observed(self, verdict: Verdict, seen: Foreground, same: int) -> Result | None:
         """A prompt without a mark ends a command in a program that has no marks."""
+        if self._ended is not None:
+            return self._ended if verdict is not Verdict.BUSY else None
         if self._incomplete and verdict is not Verdict.BUSY and seen.tty.own:
             return self._capture.failed(INCOMPLETE, at_prompt=True)
         cell = self._capture.cell

@@ -52,6 +52,11 @@ class Readiness:
         return self._last is not None
 
     @property
+    def marks_exit(self) -> bool:
+        """Whether the program marks the end of `exit` before it ends."""
+        return self._dialect.marks_exit
+
+    @property
     def number(self) -> int | None:
         """The number of the prompt, if the program counts."""
         return self._last.mark.number if self._last is not None else None

@@ -129,7 +129,7 @@ class CellRunner:
         if cell is not None and cell.start is not None:
             self._active = cell
             self._capture = Capture(cell.start, self._terminal.output)
-            self._completion = completion_of(self._capture)
+            self._completion = self._completion_of(self._capture)
             self._limit(cell)
             self._poller.soon()
 
@@ -172,12 +172,15 @@ class CellRunner:
         )
         cell.begin(start, modes=self._terminal.modes())
         self._capture = Capture(start, self._terminal.output)
-        self._completion = completion_of(self._capture)
+        self._completion = self._completion_of(self._capture)
         self._steadiness.begin(seen.reader)
         self._readiness.entered()
         self._publish(cell, "fired")
         await self._submitter.type(submission)
         cell.typed()
+
+    def _completion_of(self, capture: Capture) -> Completion:
+        return completion_of(capture, marks_exit=self._readiness.marks_exit)
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed; raise why it cannot."""
