@@ -11,6 +11,7 @@ from agent_pty.core.tty_state import TtyState
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.process import table
 from agent_pty.process.keyboard import keyboard_wait
+from agent_pty.process.program_name import command_name, program_name
 from agent_pty.process.tree import Root
 
 _BRACKETED_PASTE = 2004
@@ -123,10 +124,6 @@ def _reader(root: Root, group: int | None, *, line_mode: bool) -> Reader | None:
     return min(found, key=lambda each: each[:2])[2] if found else None
 
 
-def _word(pid: int, what: str) -> str:
-    return table.read(pid, what).decode("ascii", "replace")
-
-
 def _naps(pid: int) -> int:
     _, _, found = table.read(pid, "status").partition(b"\nvoluntary_ctxt_switches:")
     return int(found.split(b"\n", 1)[0] or 0)
@@ -134,8 +131,12 @@ def _naps(pid: int) -> int:
 
 def _name(reader: Reader | None, group: int | None) -> str:
     pid = reader.pid if reader is not None else group
-    name = _word(pid, "comm").strip() if pid is not None else ""
-    # mc and tmux are relays as well, but the screen is theirs.
+    if pid is None:
+        return ""
+    name = command_name(pid)
+    if quit_keys(name):  # mc and tmux are relays as well, but the screen is theirs
+        return name
+    name = program_name(pid)
     if reader is None or not reader.relays or quit_keys(name):
         return name
     return f"a program behind {name}"
