@@ -62,6 +62,7 @@ def test_trial_09_an_unmarked_prompt_ends_a_cell_before_it_is_a_question(
         (RELAY, Verdict.INPUT, 9),
         (RELAY, Verdict.SECRET, 9),
         (RELAY, Verdict.SCREEN, 4),
+        (replace(SHELL, kept=True), Verdict.SCREEN, 0),
     ],
 )
 def test_trial_07_a_question_behind_a_relay_must_stand_still(

@@ -36,6 +36,16 @@ CASES: dict[str, tuple[TtyState, Known, Verdict]] = {
         UNKNOWN,
         Verdict.SCREEN,
     ),
+    "a full screen that is drawn for seconds and never read": (
+        replace(READER, reading=False, alternate=True, kept=True, line=""),
+        UNKNOWN,
+        Verdict.SCREEN,
+    ),
+    "a pager on the screen that everybody has": (
+        replace(READER, line_mode=False, line="(END)"),
+        Known(full_screen=True),
+        Verdict.SCREEN,
+    ),
     "a program that drew all over the screen that everybody has": (
         replace(READER, line_mode=False, line=""),
         Known(drawn=True),

@@ -49,6 +49,8 @@ def question_after(tty: TtyState, verdict: Verdict, learned: str | None) -> int:
     """Return how many equal observations show that a program waits for a person."""
     if verdict is Verdict.UNMARKED and _is_like_prompt(tty, learned):
         return _NOT_UNMARKED
+    if tty.kept:
+        return 0  # it may draw all the time
     # A full screen behind a relay is one: nothing is guessed from a line of text.
     guessed = tty.relays and verdict is not Verdict.SCREEN
     return _RELAYED_QUESTION if guessed else _QUESTION

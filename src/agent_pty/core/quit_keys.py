@@ -12,6 +12,8 @@ _KEYS = {
     "man": "q",
     "most": "q",
     "top": "q",
+    "watch": "ctrl-c",
+    "fzf": "escape",
     "htop": "q",
     "btop": "q",
     "tig": "q",

@@ -35,7 +35,8 @@ class TtyState:
     *reading* is whether a process is blocked reading the terminal, *polling* whether it waits for
     other things as well, *own* whether it is the session's program itself. *relays*: it passes on
     what is typed (ssh, `script`, sudo), so it always reads, whatever is done on the other side.
-    *edits*: a line editor has the line. *mute*: what it writes does not reach the terminal.
+    *kept*: the alternate screen has been in use for seconds. *edits*: a line editor has the line.
+    *mute*: what it writes does not reach the terminal.
     """
 
     reading: bool
@@ -45,6 +46,7 @@ class TtyState:
     line_mode: bool
     echo: bool
     alternate: bool
+    kept: bool = False
     edits: bool = False
     mute: bool = False
     line: str
@@ -61,6 +63,7 @@ class Known:
 
     prompt: str | None = None
     marks: bool = False
+    full_screen: bool = False  # by its name it is a full-screen program
     drawn: bool = False  # since the command began, much was drawn in many places of the screen
     replaced: bool = False
     line_mode: bool | None = None
@@ -71,6 +74,8 @@ class Known:
 
 def judge(tty: TtyState, known: Known) -> Verdict:
     """Say what the program in the foreground is doing."""
+    if tty.kept:
+        return Verdict.SCREEN
     if not tty.reading or (known.loops and tty.own and tty.polling):
         return Verdict.BUSY
     if tty.alternate:
@@ -98,8 +103,8 @@ def _prompt(tty: TtyState, known: Known) -> Verdict | None:
 
 
 def _question(tty: TtyState, known: Known) -> Verdict:
-    if known.drawn and not tty.own and not tty.line_mode:
-        return Verdict.SCREEN  # `top` draws on the primary screen
+    if (known.drawn or known.full_screen) and not tty.own and not tty.line_mode:
+        return Verdict.SCREEN  # `top` and `less -X` draw on the primary screen
     return Verdict.SECRET if tty.line_mode and not tty.echo else Verdict.INPUT
 
 

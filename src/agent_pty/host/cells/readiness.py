@@ -9,10 +9,12 @@ from typing import Literal
 
 from agent_pty.core.certainty import prompt_after, question_after
 from agent_pty.core.mark import PlacedMark
+from agent_pty.core.quit_keys import quit_keys
 from agent_pty.core.tty_state import Known, Verdict, judge
 from agent_pty.host.cells.cell import CellStart
 from agent_pty.host.cells.foreground import Foreground, assume_at_prompt, observe
 from agent_pty.host.cells.learned_prompt import LearnedPrompt
+from agent_pty.host.cells.screen_time import ScreenTime
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.integration.dialect import dialect
 
@@ -39,6 +41,7 @@ class Readiness:
         self._lost = False  # it no longer marks its prompts
         self._ready: ReadyBy | None = "marks" if self._at_mark else None
         self.prompt = LearnedPrompt()
+        self._screen_time = ScreenTime()
         self._image: int | None = None  # what the program was when it first was at its prompt
 
     @property
@@ -68,9 +71,11 @@ class Readiness:
     def observe(self) -> Foreground:
         """Observe the foreground."""
         seen = observe(self._terminal)
-        if not seen.tty.mute or self._dialect.prompt_on_stderr:
+        kept = self._screen_time.is_long(alternate=seen.tty.alternate, now=time.monotonic())
+        mute = seen.tty.mute and self._dialect.prompt_on_stderr
+        if (kept, mute) == (seen.tty.kept, seen.tty.mute):
             return seen
-        return replace(seen, tty=replace(seen.tty, mute=False))
+        return replace(seen, tty=replace(seen.tty, kept=kept, mute=mute))
 
     def observe_at_prompt(self) -> Foreground:
         """Observe a program that is ready; what it has marked itself is not looked up."""
@@ -88,6 +93,7 @@ class Readiness:
 
     def entered(self) -> None:
         """A line was entered: until the program says so again, it is not at its prompt."""
+        self._screen_time = ScreenTime()
         self._set(None)
 
     def forget_marks(self) -> None:
@@ -129,6 +135,7 @@ class Readiness:
         return Known(
             prompt=cell.prompt if cell is not None else None,
             marks=self.marks,
+            full_screen=bool(quit_keys(seen.name)),
             drawn=cell is not None and seen.drawn - cell.drawn >= _MUCH_DRAWN,
             replaced=self._image is not None and seen.image != self._image,
             # Only of the program that has marked a prompt is it known that it is still the same.
