@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_pty.emulator import Emulator
-from support.agent import Agent, slay
+from support.agent import Agent
 from support.harmful import HARMFUL, harms
 from support.person import Human, human
 from support.raw_socket import Wire, wire
@@ -152,15 +152,15 @@ def hang_up(_agent: Agent, _name: str, person: Human) -> None:
     person.process.send_signal(signal.SIGHUP)
 
 
-def kill_daemon(agent: Agent, _name: str, _person: Human) -> None:
-    """Kill the daemon without a word."""
-    slay(agent.pid_of("daemon"))
+def stop_daemon(agent: Agent, _name: str, _person: Human) -> None:
+    """Stop the daemon; after its death another one would follow."""
+    agent.cli("stop", "--keep")
 
 
 @pytest.mark.parametrize("read_only", [False, True], ids=["typing", "read-only"])
 @pytest.mark.parametrize(
     ("way", "status"),
-    [(detach, 0), (end, 0), (terminate, 143), (hang_up, 129), (kill_daemon, 0)],
+    [(detach, 0), (end, 0), (terminate, 143), (hang_up, 129), (stop_daemon, 0)],
 )
 def test_the_terminal_is_given_back_as_it_was(
     shared: Agent, way: Callable[[Agent, str, Human], None], status: int, *, read_only: bool

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from support.agent import Agent, eventually, slay
+from support.agent import Agent, eventually, holds_socket, slay, sockets
 from support.counts import counts
 from support.k import K
 from support.person import human
@@ -125,21 +125,12 @@ def test_trial_01_a_caller_may_leave_the_next_daemon_too(k: K) -> None:
     begun(k, session, "began")
     kill_daemon(k.agent)
     # The caller is connected to the next daemon once that one has its events to tell.
-    eventually(lambda: len(connections(called.pid)) == 1 and k.agent.ask("status")["pid"] > 0)
+    eventually(lambda: len(sockets(called.pid)) == 1 and k.agent.ask("status")["pid"] > 0)
 
     slay(called.pid)
     called.communicate()
 
     eventually(lambda: k.json("poll", session)["status"] == "error")
-
-
-def connections(pid: int) -> list[str]:
-    """Return the sockets that a process has open."""
-    found = []
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(OSError):
-            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    return [one for one in found if one.startswith("socket:")]
 
 
 @REPLACED
@@ -334,19 +325,9 @@ def test_trial_01_five_daemons_that_die_at_once_are_enough(agent: Agent) -> None
         kill_daemon(agent)
     slay(agent.pid_of("daemon"))
 
-    eventually(lambda: not holds_socket(agent, keeper))
+    eventually(lambda: not holds_socket(keeper, agent.layout.socket))
 
     assert "work active=true" in agent.cli("list").stdout
-
-
-def holds_socket(agent: Agent, keeper: int) -> bool:
-    """Whether a process has the daemon's listening socket."""
-    inodes = {
-        line.split()[6]
-        for line in Path("/proc/net/unix").read_text().splitlines()
-        if line.endswith(agent.layout.socket)
-    }
-    return any(one[8:-1] in inodes for one in connections(keeper))
 
 
 # -- must hold 2

@@ -177,6 +177,22 @@ def _await_end(handle: int) -> None:
         os.close(handle)
 
 
+def sockets(pid: int) -> list[str]:
+    """Return the sockets that a process has open, as /proc names them."""
+    found = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return [one for one in found if one.startswith("socket:")]
+
+
+def holds_socket(pid: int, path: str) -> bool:
+    """Whether a process has the listening socket at *path*."""
+    table = Path("/proc/net/unix").read_text().splitlines()
+    inodes = {line.split()[6] for line in table if line.endswith(path)}
+    return any(one[len("socket:[") : -1] in inodes for one in sockets(pid))
+
+
 def alive(pid: int) -> bool:
     """Whether a process exists and is no zombie."""
     try:

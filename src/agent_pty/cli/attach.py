@@ -18,7 +18,7 @@ def attach(call: Invocation) -> int:
     o = call.options
     _follow_size(call)  # before attaching: the first picture is painted for this size
     attachment = Attachment(
-        call.connect,
+        lambda start: call.connect(start=start),
         name=o.name,
         read_only=o.read_only,
         history_bytes=o.history_bytes,

@@ -33,11 +33,11 @@ class Left(Enum):
 class Attachment:
     """One person's stream of a session, opened again when the daemon has died.
 
-    *connect* connects to the daemon. What was typed is never sent twice: *lost* is how many bytes
-    may not have arrived.
+    *connect* connects to the daemon and, if its argument is true, starts one. What was typed is
+    never sent twice: *lost* is how many bytes may not have arrived.
     """
 
-    def __init__(self, connect: Callable[[], Connection], *, name: str, **fields: Any) -> None:
+    def __init__(self, connect: Callable[[bool], Connection], *, name: str, **fields: Any) -> None:
         self._connect = connect
         self._name = name
         self._fields = {**fields, "viewer": os.urandom(8).hex()}
@@ -48,10 +48,11 @@ class Attachment:
         self.stream = self._open()
 
     def _open(self) -> socket.socket:
-        if self._connection is not None:
+        first = self._connection is None
+        if not first:
             self.close()
             self._fields["repaint"] = True
-        self._connection = self._connect()
+        self._connection = self._connect(first)
         stream, answer = self._connection.stream("attach", id=self._name, **self._fields)
         arrived = (answer or {}).get("typed", 0)
         self.lost += max(0, self._sent - arrived)
@@ -80,7 +81,8 @@ class Attachment:
         if self._failures > _MOST_FAILURES:
             return False
         try:
-            with self._connect() as connection:
+            # Not started here: a daemon that was stopped shall stay so.
+            with self._connect(False) as connection:
                 sessions = connection.ask("list")
             if not any(one["id"] == self._name and one["active"] for one in sessions):
                 return False

@@ -6,9 +6,9 @@ Used means that there is a session, running or exited, or a client that is conne
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
 
+from agent_pty import log
 from agent_pty.core.duration import seconds
 from agent_pty.errors import BadRequest
 
@@ -21,7 +21,7 @@ def limit(env: Mapping[str, str]) -> float | None:
     try:
         return seconds(env.get(_VARIABLE) or _DEFAULT, what=_VARIABLE) or None
     except BadRequest as error:
-        sys.stderr.write(f"daemon: {error}; {_DEFAULT} is used\n")
+        log.line(f"daemon: {error}; {_DEFAULT} is used")
         return seconds(_DEFAULT)
 
 

@@ -8,9 +8,9 @@ given both.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 
+from agent_pty import log
 from agent_pty.core.layout import Layout, layout
 from agent_pty.errors import DaemonError, DaemonRunning
 from agent_pty.store import atomic
@@ -92,4 +92,4 @@ def _note(file: str, path: str) -> None:
     try:
         atomic.replace(file, os.fsencode(path))
     except OSError as error:  # a full disk: the daemon can work, but will not be found this way
-        sys.stderr.write(f"daemon: cannot write {file}: {error}\n")
+        log.line(f"daemon: cannot write {file}: {error}")

@@ -214,7 +214,7 @@ class Live:
         self._canvas.forget()
 
     def _follow(self, name: str) -> str:
-        attachment = Attachment(lambda: self._call.connect(start=False), name=name)
+        attachment = Attachment(lambda _: self._call.connect(start=False), name=name)
         with contextlib.closing(attachment):
             left = follow(
                 attachment,
