@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -14,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_pty.client.start import listens
-from support.agent import Agent, alive, eventually, slay
+from support.agent import Agent, alive, ended, eventually, slay
 from support.counts import counts
 from support.raw_socket import exchange, wire
 
@@ -189,15 +189,23 @@ def test_trial_14_a_host_that_is_forked_late_does_not_survive(agent: Agent) -> N
     A host that the keeper forks while the daemon stops is ended like all others.
     """
     agent.new("work", "/bin/cat")
-    keeper = agent.pid_of("keeper")
+    keeper, daemon = agent.pid_of("keeper"), agent.pid_of("daemon")
 
     os.kill(keeper, signal.SIGSTOP)
-    with agent.begin("new", id="late", repo="/tmp", argv=["/bin/cat"], isolate=True):
-        agent.ask("screen", id="work")  # so the daemon has asked the keeper for a host
-        stopping = agent.start("stop")
-        eventually(lambda: not listens(agent.layout.socket))
-        os.kill(keeper, signal.SIGCONT)
-        assert finish(stopping) == (0, "")
+    try:
+        with (
+            agent.connect_if_running() as other,
+            agent.begin("new", id="late", repo="/tmp", argv=["/bin/cat"], isolate=True),
+        ):
+            agent.ask("screen", id="work")  # so the daemon has asked the keeper for a host
+            with agent.begin("shutdown") as answer:
+                other.ask("status")  # so the daemon has begun to stop
+                os.kill(keeper, signal.SIGCONT)
+                assert answer()["ok"]
+            ended(daemon)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(keeper, signal.SIGCONT)
 
     assert agent.processes() == []
 
