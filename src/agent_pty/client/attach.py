@@ -87,7 +87,7 @@ class Attachment:
             if not any(one["id"] == self._name and one["active"] for one in sessions):
                 return False
             self.stream = self._open()
-        except AgentPtyError:
+        except (AgentPtyError, OSError):  # refused, or reset by a keeper that closes the socket
             return False
         return True
 
