@@ -374,7 +374,7 @@ class Keeper:
             return
         self._starts.ended(pid, ended)
         if self._daemons.child_ended(pid, sessions=bool(self._programs)):
-            self._stopped = not self._needed
+            self._stopped = self._stopped or not self._needed
         for name in [name for name, host in self._hosts.items() if host == pid]:
             self._host_ended(name, ended)
 
