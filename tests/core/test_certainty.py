@@ -61,7 +61,8 @@ def test_trial_09_an_unmarked_prompt_ends_a_cell_before_it_is_a_question(
         (SHELL, Verdict.SCREEN, 4),
         (RELAY, Verdict.INPUT, 9),
         (RELAY, Verdict.SECRET, 9),
-        (RELAY, Verdict.SCREEN, 4),
+        (RELAY, Verdict.SCREEN, 8),
+        (replace(RELAY, alternate=True), Verdict.SCREEN, 4),
         (replace(SHELL, kept=True), Verdict.SCREEN, 0),
     ],
 )

@@ -230,9 +230,10 @@ def test_trial_07_behind_a_relay_only_the_line_counts(reason: str) -> None:
 
 def test_trial_07_a_full_screen_behind_a_relay_is_one() -> None:
     """
-    The alternate screen shows that a full-screen program runs on the other side.
+    The alternate screen shows that a full-screen program runs on the other side; so does drawing.
     """
     assert judge(replace(RELAY, alternate=True, line=""), UNKNOWN) is Verdict.SCREEN
+    assert judge(replace(RELAY, line="1 root"), Known(drawn=True)) is Verdict.SCREEN
 
 
 @pytest.mark.parametrize("reason", CASES)

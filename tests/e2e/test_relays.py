@@ -47,6 +47,8 @@ def _help(program: str) -> str:
 
 
 RELAYS = {"script": _script, "su": _su, "ssh": _ssh}
+# What takes seconds is tried behind one of them: they are judged alike.
+ONE = pytest.mark.parametrize("session", ["script"], indirect=True)
 
 
 @pytest.fixture(scope="module", params=RELAYS)
@@ -89,6 +91,7 @@ def test_trial_07_a_prompt_behind_a_relay_may_change(k: K, session: str) -> None
     assert k.output(session, "pwd") == "/usr"
 
 
+@ONE
 def test_trial_07_a_prompt_behind_a_relay_may_look_like_none(k: K, session: str) -> None:
     """
     A line that ends in the sign of shells is a prompt when it has stood still for seconds.
@@ -105,6 +108,7 @@ def test_trial_07_what_looks_like_a_prompt_may_be_output(k: K, session: str) -> 
     assert k.output(session, "printf 'name> '; sleep 0.5; echo more") == "name> more"
 
 
+@ONE
 def test_trial_07_progress_behind_a_relay_is_not_a_question(k: K, session: str) -> None:
     """
     A line that asks nothing may stand still for as long as it likes.
@@ -143,6 +147,20 @@ def test_trial_07_an_interrupt_passes_a_relay(k: K, session: str) -> None:
     assert k.run("int", session).stdout == "OK\n"
     assert k.json("poll", session, cell)["output"] == "interrupted"
     assert k.output(session, "echo $0") == "bash"
+
+
+@ONE
+@pytest.mark.skipif(shutil.which("top") is None, reason="top is not installed")
+def test_trial_07_top_behind_a_relay_shows_its_screen(k: K, session: str) -> None:
+    """
+    A program that draws on the common screen again and again is a full-screen program there, too.
+    """
+    said = k.waiting(session, "top")
+    k.run("keys", session, "q")
+    k.collect(session, said["cell_id"])
+
+    assert "load average" in said["output"]
+    assert "hint" in said
 
 
 @pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")

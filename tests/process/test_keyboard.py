@@ -29,6 +29,10 @@ WAITS = {
     "watches a pipe as well": (
         "r, w = os.pipe(); e = select.epoll(); e.register(0, 1); e.register(r, 1); e.poll()"
     ),
+    "wakes itself by a pair of sockets": (
+        "s, t = socket.socketpair(); e = select.epoll(); e.register(0, 1); e.register(s, 1); "
+        "e.poll()"
+    ),
     "reads in a thread": "threading.Thread(target=os.read, args=(0, 1)).start()",
 }
 ELSEWHERE = {
@@ -39,10 +43,12 @@ ELSEWHERE = {
 }
 RELAYS = {
     "a terminal": "m, s = os.openpty(); select.select([0, m], [], [])",
-    "a socket": "s, t = socket.socketpair(); select.select([0, s], [], [])",
+    "a socket": (
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); select.select([0, s], [], [])"
+    ),
     "a socket, by epoll": (
-        "s, t = socket.socketpair(); e = select.epoll(); e.register(0, 1); e.register(s); "
-        "e.modify(s, 0); e.poll()"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); e = select.epoll(); "
+        "e.register(0, 1); e.register(s, select.EPOLLIN); e.poll()"
     ),
 }
 
@@ -79,7 +85,10 @@ def test_trial_07_a_program_that_waits_for_nothing_else(how: str, *, line_mode: 
         eventually(lambda: keyboard_wait(pid, name, line_mode=line_mode) == ALONE)
 
 
-@pytest.mark.parametrize("how", ["polls a pipe as well", "watches a pipe as well"])
+@pytest.mark.parametrize(
+    "how",
+    ["polls a pipe as well", "watches a pipe as well", "wakes itself by a pair of sockets"],
+)
 def test_trial_07_a_program_that_waits_for_several_things(how: str) -> None:
     """
     It waits for the keyboard if it edits its line itself; in line mode it most likely works.

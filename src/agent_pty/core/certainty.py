@@ -19,6 +19,8 @@ _QUESTION: Final = 4
 # Behind a relay a line that looks like a prompt may be output of a command that still works.
 _RELAYED_PROMPT: Final = 7
 _RELAYED_QUESTION: Final = 9
+# `top` draws its screen again every three seconds.
+_RELAYED_SCREEN: Final = 8
 # A prompt that has stood there for a second will not be marked any more. A line that does not look
 # like a prompt is taken for a question first: `read -e` of bash reads like a prompt.
 _UNMARKED: Final = 6
@@ -51,6 +53,6 @@ def question_after(tty: TtyState, verdict: Verdict, learned: str | None) -> int:
         return _NOT_UNMARKED
     if tty.kept:
         return 0  # it may draw all the time
-    # A full screen behind a relay is one: nothing is guessed from a line of text.
-    guessed = tty.relays and verdict is not Verdict.SCREEN
-    return _RELAYED_QUESTION if guessed else _QUESTION
+    if not tty.relays or tty.alternate:
+        return _QUESTION
+    return _RELAYED_SCREEN if verdict is Verdict.SCREEN else _RELAYED_QUESTION

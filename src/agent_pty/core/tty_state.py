@@ -90,7 +90,7 @@ def _behind_relay(tty: TtyState, known: Known) -> Verdict:
     if shows_prompt(tty.line, known.prompt) or ends_in_sign(tty.line):
         return Verdict.PROMPT
     if not looks_like_question(tty.line):
-        return Verdict.BUSY
+        return Verdict.SCREEN if known.drawn and tty.line else Verdict.BUSY
     return Verdict.SECRET if asks_for_secret(tty.line) else Verdict.INPUT
 
 

@@ -175,4 +175,14 @@ def _targets(text: bytes) -> Iterator[int]:
 
 
 def _relays(files: dict[int, str]) -> bool:
-    return any(name in _MASTERS or name.startswith("socket:") for name in files.values())
+    return any(name in _MASTERS for name in files.values()) or bool(_lone_sockets(files))
+
+
+def _lone_sockets(files: dict[int, str]) -> set[int]:
+    """Return the sockets that lead to somebody else, by their numbers.
+
+    A process that has both ends of a pair wakes itself by it (asyncio does); the kernel numbers the
+    ends one after the other.
+    """
+    found = {int(name[len("socket:[") : -1]) for name in files.values() if name.startswith("soc")}
+    return {number for number in found if found.isdisjoint((number - 1, number + 1))}

@@ -23,6 +23,8 @@ ReadyBy = Literal["marks", "tty"]
 _MARKS_LATE = 1.0
 # Controls that reach outside the line. To clear the screen takes two of them.
 _MUCH_DRAWN = 2
+# Behind a relay it is not seen who reads, so the screen must have been drawn again after that.
+_MUCH_DRAWN_BEHIND_RELAY = 4
 
 
 class Readiness:
@@ -136,7 +138,7 @@ class Readiness:
             prompt=cell.prompt if cell is not None else None,
             marks=self.marks,
             full_screen=bool(quit_keys(seen.name)),
-            drawn=cell is not None and seen.drawn - cell.drawn >= _MUCH_DRAWN,
+            drawn=cell is not None and seen.drawn - cell.drawn >= _much_drawn(seen),
             replaced=self._image is not None and seen.image != self._image,
             # Only of the program that has marked a prompt is it known that it is still the same.
             line_mode=cell.line_mode if cell is not None and self._image is not None else None,
@@ -148,3 +150,7 @@ class Readiness:
     def _set(self, ready: ReadyBy | None) -> None:
         self._ready = ready
         self.changed.set()
+
+
+def _much_drawn(seen: Foreground) -> int:
+    return _MUCH_DRAWN_BEHIND_RELAY if seen.tty.relays else _MUCH_DRAWN
