@@ -14,6 +14,7 @@ import pytest
 
 from agent_pty.errors import BadRequest, HostLost, KeyReused
 from agent_pty.store.ledger import Answered, Ledger, Line
+from support.turn import turns
 
 # The disk is full in the middle of the second key's line, and has room again for the third.
 NO_ROOM = """
@@ -366,8 +367,7 @@ def test_a_caller_that_leaves_does_not_take_the_answer_from_others(path: str) ->
         await acting.begun.wait()
         second = loop.create_task(ledger.once("k", b"request", acting))
         third = loop.create_task(ledger.once("k", b"request", acting))
-        # One turn of the loop: both repetitions wait by then.
-        await loop.run_in_executor(None, lambda: None)
+        await turns()  # both repetitions wait by then
 
         first.cancel()
         await asyncio.wait([first])
@@ -431,7 +431,7 @@ def test_a_caller_that_leaves_counts_though_others_were_lost(path: str) -> None:
         lost = loop.create_task(ledger.once("k", b"r", acting, present=lambda: False))
         await acting.begun.wait()
         again = loop.create_task(ledger.once("k", b"r", acting))
-        await loop.run_in_executor(None, lambda: None)
+        await turns()
 
         again.cancel()
 

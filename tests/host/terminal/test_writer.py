@@ -10,6 +10,7 @@ import pytest
 
 from agent_pty.errors import Busy, SessionEnded
 from agent_pty.host.terminal.writer import PATIENCE, Writer
+from support.turn import turns
 
 MUCH = bytes(range(1, 256)) * 1000
 
@@ -126,8 +127,7 @@ def test_nobody_else_is_held_up_meanwhile(terminal: Terminal) -> None:
         taken = bytearray()
         async with asyncio.TaskGroup() as group:
             writing = group.create_task(write(writer, MUCH))
-            # A round trip through another thread: several turns of the loop.
-            await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+            await turns(3)
             assert not writing.done()
 
             read_in_turns(terminal, taken)
@@ -167,7 +167,7 @@ def test_the_end_of_the_program_ends_the_write(terminal: Terminal) -> None:
     async def story() -> None:
         writer = Writer(terminal.master)
         writing = asyncio.get_running_loop().create_task(write(writer, MUCH))
-        await asyncio.get_running_loop().run_in_executor(None, lambda: None)
+        await turns()
 
         writer.close()
 
