@@ -37,9 +37,9 @@ class Marked:
         rows: int = 24,
         cols: int = 80,
     ) -> None:
-        # Without it, a fish that is started here spends minutes on every manual page.
-        pages = home / ".local/share/fish/generated_completions"
-        pages.mkdir(parents=True, exist_ok=True)
+        if os.path.basename(argv[0]) == "fish":  # without it, fish reads every manual page
+            pages = home / ".local/share/fish/generated_completions"
+            pages.mkdir(parents=True, exist_ok=True)
         own = {"HOME": str(home), "HISTFILE": "", "PS1": "$ ", **(env or {})}
         self.program, injected = integrate(argv, own, NONCE)
         self.started = start(
