@@ -257,7 +257,7 @@ def test_trial_14_a_known_exit_code_outlives_all_three(agent: Agent) -> None:
     agent.new("work", "sh", "-c", "exit 7")
     agent.ask("wait", id="work", until="exit", timeout_ms=LONG)
     index = Path(agent.layout.session_index)
-    eventually(lambda: '"exited"' in index.read_text())
+    eventually(lambda: index.exists() and '"exited"' in index.read_text())
     kill_all_three(agent, "work")
 
     found = agent.info("work")
