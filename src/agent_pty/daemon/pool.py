@@ -142,8 +142,8 @@ class Pool:
         await loop.create_unix_connection(lambda: link, self._layout.host_socket(name))
         self._links[name] = link
         self.reserve(name)
-        if self._watched:  # before it gets a session, whose first event would be missed otherwise
-            await self._ask_to_watch(link)
+        if self._watched:
+            self._hold(self._ask_to_watch(link))
         return link
 
     async def watch(self, *, on: bool) -> None:
