@@ -826,7 +826,7 @@ async def test_close_lets_go_of_every_host(layout: Layout) -> None:
 @in_frozen_time
 async def test_every_host_is_asked_for_its_events(layout: Layout) -> None:
     """
-    The hosts that are there are asked at once, and a host that is started later is asked too.
+    Those that are there are asked at once; a later one is asked before anybody may use it.
     """
     async with pooled(layout) as scene:
         _, first = await scene.private()
@@ -835,12 +835,33 @@ async def test_every_host_is_asked_for_its_events(layout: Layout) -> None:
         request, asked = await first.asked()
         first.answer(request)
         await watching
-        _, later = await scene.private()
-        _, asked_later = await later.asked()
+        starting = begin(scene.private())
+        assert await still_waits(starting)
+        later = scene.keeper.hosts["h2"]
+        request, asked_later = await later.asked()
+        later.answer(request)
+        await starting
         later.send(Frame(kind=Kind.EVENT, body=b"{}"))
 
         assert (asked, asked_later) == (Watch(on=True), Watch(on=True))
         assert await scene.events.get() == b"{}"
+
+
+@in_frozen_time
+async def test_a_new_host_that_does_not_say_that_it_sends_its_events_is_used_after_a_second(
+    layout: Layout,
+) -> None:
+    """
+    Watching holds up nobody for long.
+    """
+    async with pooled(layout) as scene:
+        await scene.pool.watch(on=True)
+        starting = begin(scene.private())
+        assert await still_waits(starting)
+
+        advance(1.0)
+
+        assert (await starting)[0].connected
 
 
 @in_frozen_time

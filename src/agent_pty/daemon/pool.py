@@ -143,8 +143,13 @@ class Pool:
         self._links[name] = link
         self.reserve(name)
         if self._watched:
-            self._hold(self._ask_to_watch(link))
+            await self._watch_first(link)
         return link
+
+    async def _watch_first(self, link: HostLink) -> None:
+        """Have a host send its events before the keeper, on another socket, hands it a session."""
+        asking = self._hold(self._ask_to_watch(link))
+        await asyncio.wait([asking], timeout=_ANSWER_SECONDS)
 
     async def watch(self, *, on: bool) -> None:
         """Have every host send its events, or stop that."""
@@ -155,10 +160,11 @@ class Pool:
         with contextlib.suppress(AgentPtyError):  # it is gone, or will be asked again
             await link.control(Watch(on=self._watched))
 
-    def _hold(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _hold(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     def _lost(self, link: HostLink) -> None:
         known = self._links.pop(link.name, None)  # None: it was dismissed
