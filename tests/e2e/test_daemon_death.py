@@ -388,8 +388,8 @@ def test_must_hold_2_nobody_notices_that_daemons_die(k: K, count: int) -> None:
     """
     Under running cells, waits, monitors and attached people, daemons die and are restarted.
     """
-    runners = [Client(k, k.new(f"r{number}")) for number in range(3)]
-    waiters = [Client(k, k.new(f"w{number}")) for number in range(2)]
+    runners = [Client(k, k.new(f"r{number}")) for number in range(5)]
+    waiters = [Client(k, k.new(f"w{number}")) for number in range(5)]
     monitors = [k.monitor(one.name) for one in runners]
     outputs = [reader(monitor) for monitor in monitors]
     people = random.Random(count)  # noqa: S311  a test that can be repeated
