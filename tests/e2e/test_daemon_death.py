@@ -369,17 +369,22 @@ class Client:
 
 
 @contextlib.contextmanager
-def clients(*works: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Let all work at the same time; the first failure is raised at the end."""
+def clients(*works: Callable[[threading.Event], None]) -> Iterator[Callable[[], None]]:
+    """Let all work at the same time; the first failure is raised at the end, or when asked for."""
     stop = threading.Event()
+
+    def raise_failures() -> None:
+        for future in futures:
+            if future.done():
+                future.result()
+
     with ThreadPoolExecutor(len(works)) as pool:
         futures = [pool.submit(work, stop) for work in works]
         try:
-            yield
+            yield raise_failures
         finally:
             stop.set()
-    for future in futures:
-        future.result()
+    raise_failures()
 
 
 @counts(20, 200)
@@ -398,11 +403,17 @@ def test_must_hold_2_nobody_notices_that_daemons_die(k: K, count: int) -> None:
             stack.enter_context(human(k.agent, "attach", one.name, "--read-only"))
             for one in waiters
         ]
-        with clients(*(one.run for one in runners), *(one.wait for one in waiters)):
+        works = [*(one.run for one in runners), *(one.wait for one in waiters)]
+        with clients(*works) as raise_failures:
             for number in range(count):
                 busy = people.choice(runners + waiters)
                 so_far = len(busy.results)
-                eventually(lambda: len(busy.results) > so_far)  # noqa: B023  used at once
+
+                def answered() -> bool:
+                    raise_failures()
+                    return len(busy.results) > so_far  # noqa: B023  used at once
+
+                eventually(answered)
                 (kill_daemon if number % 2 else restart)(k.agent)
         for person, waiter in zip(attached, waiters, strict=True):
             last = f"{waiter.name}-{waiter.results[-1]['number'] + 1}"

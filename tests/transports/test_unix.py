@@ -630,3 +630,28 @@ def test_who_is_not_read_stops_speaking() -> None:
     asyncio.run(story())
 
     assert said < most - 1
+
+
+def test_trial_01_who_was_accepted_before_the_end_is_left_to_the_next_daemon() -> None:
+    """
+    A client that is connected only after the server was abandoned gets no answer of this one.
+    """
+
+    async def story(running: Service) -> None:
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(running.path)
+        sock.sendall(b"hello\n")
+        sock.setblocking(False)
+        # It is accepted in this turn of the loop, and connected in the next one.
+        running.server._acceptors[0]._ready()
+        running.server.abandon()
+
+        reader, writer = await asyncio.open_unix_connection(sock=sock)
+        try:
+            with pytest.raises(ConnectionResetError):
+                await reader.read()
+        finally:
+            writer.close()
+        assert running.echo.asked == []
+
+    tell(story)

@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -125,8 +125,8 @@ class Daemon:
     async def _new_keeper(self) -> None:
         await self._recovery.keeper_replaced()
 
-    async def _host_died(self, host: str) -> None:
-        await self._recovery.host_died(host)
+    def _host_died(self, host: str) -> Coroutine[Any, Any, None]:
+        return self._recovery.host_died(host)
 
     # -- the road
 

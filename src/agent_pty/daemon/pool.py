@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from agent_pty import build, log
@@ -27,7 +27,10 @@ _ANSWER_SECONDS = 1.0
 
 
 class Pool:
-    """Links to hosts by name. *on_death* moves the sessions of a dead host elsewhere."""
+    """Links to hosts by name.
+
+    *on_death* marks the sessions of a dead host at once and returns what moves them elsewhere.
+    """
 
     def __init__(
         self,
@@ -35,7 +38,7 @@ class Pool:
         keeper: KeeperClient,
         *,
         isolated: bool,
-        on_death: Callable[[str], Awaitable[None]],
+        on_death: Callable[[str], Coroutine[Any, Any, None]],
         on_event: Callable[[bytes], None] = lambda _event: None,
     ) -> None:
         self._layout = layout
@@ -169,12 +172,9 @@ class Pool:
     def _lost(self, link: HostLink) -> None:
         known = self._links.pop(link.name, None)  # None: it was dismissed
         if known is not None and not self._closing:
-            self._hold(self._host_died(link))
-
-    async def _host_died(self, link: HostLink) -> None:
-        log.line(f"daemon: host {link.name} ({link.pid}) is gone")
-        self._private.discard(link.name)
-        await self._on_death(link.name)
+            log.line(f"daemon: host {link.name} ({link.pid}) is gone")
+            self._private.discard(link.name)
+            self._hold(self._on_death(link.name))
 
     async def replace(self, link: HostLink) -> None:
         """End a host of another build; its sessions move as if it had died, but none is lost."""

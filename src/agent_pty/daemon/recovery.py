@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
 
 import msgspec
 
@@ -58,12 +59,12 @@ class Recovery:
         """Remember how a host ended, for the diagnosis of its sessions."""
         self._causes[host] = f"signal {signal}" if signal is not None else f"exit code {code}"
 
-    async def host_died(self, host: str) -> None:
-        """Give a dead host's sessions to others, which rebuild their screens."""
+    def host_died(self, host: str) -> Coroutine[Any, Any, None]:
+        """Note that a dead host's sessions have none; what is returned moves them to others."""
         orphans = [record for record in self._registry.records if record.host == host]
-        for record in orphans:
+        for record in orphans:  # now: the next request must wait, not find that there is no host
             record.orphan()
-        await self._rehost(orphans, host, why=None)
+        return self._rehost(orphans, host, why=None)
 
     async def _rehost(self, orphans: list[Record], host: str, *, why: Exception | None) -> None:
         """Move sessions; *why* is what prevented it the last time."""

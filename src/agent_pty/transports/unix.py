@@ -41,6 +41,12 @@ class UnixServer:
         self.hangups = HangupWatch()
         self.last_use = 0.0  # in the loop's time: when a client connected or disconnected
         self._acceptors: list[Acceptor] = []
+        self._abandoned = False
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether nobody is served any more: the next daemon will do that."""
+        return self._abandoned
 
     async def start(self, listener: socket.socket) -> None:
         """Begin to accept; a second listener may be added later."""
@@ -56,6 +62,7 @@ class UnixServer:
 
     def abandon(self) -> None:
         """Disconnect every client and cancel nothing: they will ask the next daemon again."""
+        self._abandoned = True
         self.stop_accepting()
         for client in list(self.clients):
             client.abandon()
@@ -95,7 +102,8 @@ class UnixClient(asyncio.Protocol):
         sock = transport.get_extra_info("socket")
         self._fd = sock.fileno()
         self._caller = peer(sock)
-        if self._caller.uid != os.getuid():
+        # Abandoned: this one was accepted before that, and is connected only now.
+        if self._caller.uid != os.getuid() or self._server.abandoned:
             self._transport.abort()
             return
         self._server.clients.add(self)
