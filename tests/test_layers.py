@@ -25,7 +25,7 @@ ROWS = (
     ("ops",),
     ("emulator", "store", "process", "integration", "keeper", "client"),
     ("host", "transports", "words"),
-    ("daemon",),
+    ("daemon", "gateway"),
     ("cli",),
 )
 
@@ -53,7 +53,18 @@ ONLY_IN = {
     "cffi": ("emulator",),
     "_cffi_backend": ("emulator",),
     # Values in, values out, so core may have it; keeper and client start without it.
-    "msgspec": ("core", "ops", "emulator", "store", "host", "transports", "words", "daemon", "cli"),
+    "msgspec": (
+        "core",
+        "ops",
+        "emulator",
+        "store",
+        "host",
+        "transports",
+        "words",
+        "daemon",
+        "gateway",
+        "cli",
+    ),
 }
 
 ROW_OF = {part: number for number, row in enumerate(ROWS) for part in row}

@@ -10,6 +10,10 @@ AgentPtyError
 │   ├── KeyReused
 │   ├── AnswerGone         it was carried out; its answer is no longer kept
 │   ├── UnknownCell
+│   ├── NotOffered         the op exists, but not for this caller or on this surface
+│   ├── Unauthorized       the caller must show the token
+│   ├── Forbidden          a web page of another site sent it
+│   ├── BadConfig          `config.toml` cannot be read
 │   └── Usage              the command line is wrong
 ├── SpawnFailed            the program could not be started
 ├── SessionEnded           the program is gone; there is nothing to type into
@@ -109,6 +113,30 @@ class UnknownCell(CallerError, LookupError):
     """No cell of this session has this id, or its result was collected already."""
 
     code = "unknown_cell"
+
+
+class NotOffered(CallerError):
+    """The op exists, but not for this caller or on this surface."""
+
+    code = "not_offered"
+
+
+class Unauthorized(CallerError):
+    """The caller must show the token."""
+
+    code = "unauthorized"
+
+
+class Forbidden(CallerError):
+    """A web page of another site sent the request, or it was sent to another name."""
+
+    code = "forbidden"
+
+
+class BadConfig(CallerError):
+    """A setting is wrong."""
+
+    code = "bad_config"
 
 
 class Usage(CallerError):

@@ -89,7 +89,7 @@ def greet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Op]:
         del sys.modules[name]
 
 
-async def nothing() -> None:
+async def nothing(*_: object) -> None:
     """No client looks for the socket."""
 
 
@@ -99,7 +99,7 @@ def ask(home: Path, request: dict[str, Any]) -> Any:
     prepare(where)
 
     async def story() -> bytes | Ear:
-        daemon = Daemon(where, isolated=False, relisten=nothing)
+        daemon = Daemon(where, isolated=False, relisten=nothing, adopt=nothing)
         answer = await daemon.handle(msgspec.json.encode(request), CALLER)
         if isinstance(answer, Streaming):
             ear = Ear()

@@ -23,6 +23,7 @@ _INTERRUPTED = 130
 # Commands that run in the client: module and function. All others run in the daemon.
 _RUNS = {
     "serve": ("lifecycle", "serve"),
+    "serve-http": ("serve_http", "serve_http"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

@@ -35,6 +35,16 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         return f"{self.home}/daemon.log"
 
     @property
+    def config(self) -> str:
+        """The settings; those of the default home also count for daemons at other sockets."""
+        return f"{self.base or self.home}/config.toml"
+
+    @property
+    def http_token(self) -> str:
+        """What a caller must show whom the kernel does not identify as ourselves."""
+        return f"{self.base or self.home}/http-token"
+
+    @property
     def format(self) -> str:
         """Says which version's layout the home has."""
         return f"{self.home}/format"

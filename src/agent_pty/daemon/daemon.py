@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
@@ -13,12 +12,13 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import __version__, build, log, ops
+from agent_pty import __version__, log, ops
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.bus import Bus
 from agent_pty.daemon.command_line import CommandLine, Ops
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
+from agent_pty.daemon.gateway_client import Adopt, GatewayClient
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeper_client import KeeperClient
@@ -27,7 +27,8 @@ from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
 from agent_pty.daemon.run_to_end import RunToEnd
-from agent_pty.errors import AgentPtyError, BadRequest, VersionMismatch
+from agent_pty.daemon.status import host_facts, identity
+from agent_pty.errors import AgentPtyError, BadRequest, NotOffered, VersionMismatch
 from agent_pty.host import message
 from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
@@ -66,7 +67,12 @@ class Daemon:
     """Owns the registry; answers registry ops itself and routes session ops to hosts."""
 
     def __init__(
-        self, layout: Layout, *, isolated: bool, relisten: Callable[[], Awaitable[None]]
+        self,
+        layout: Layout,
+        *,
+        isolated: bool,
+        relisten: Callable[[], Awaitable[None]],
+        adopt: Adopt,
     ) -> None:
         self.layout = layout
         self.stopping: asyncio.Future[Stopping] = asyncio.get_running_loop().create_future()
@@ -75,6 +81,7 @@ class Daemon:
         self._keeper = KeeperClient(
             layout, on_event=self._keeper_event, on_new=self._new_keeper, relisten=relisten
         )
+        self._gateway = GatewayClient(self._keeper, adopt)
         self._bus = Bus(self._watched)
         self._pool = Pool(
             layout,
@@ -105,7 +112,9 @@ class Daemon:
 
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
-        await self._recovery.find_all(self._index.endings())
+        held = await self._recovery.find_all(self._index.endings())
+        if held.gateway is not None:  # it serves callers, and waits for us
+            await self._gateway.connect()
         self._index.check()
         self._save_index()
 
@@ -137,6 +146,7 @@ class Daemon:
             head = decode_head(payload)
             _check_version(head)
             op = ops.find(head.op)
+            _check_offered(op, caller)
             if op.where == "session":
                 return await self._forward(op, head, payload, by)
             if op.stream:
@@ -261,6 +271,10 @@ class Daemon:
             after = {self._registry.find(name).instance: since}
         return await self._past.watch(name, kinds, after=after)
 
+    async def serve_http(self, address: str, port: int, *, remote: bool) -> AsyncIterator[bytes]:
+        """Have the gateway serve HTTP."""
+        return await self._gateway.serve_http(address, port, remote=remote)
+
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""
         return CommandLine(asked, Ops(self, self._calling.get(), asked.key))
@@ -292,27 +306,12 @@ class Daemon:
         """Return facts about this daemon."""
         paused = await self._registry.paused()
         return {
-            "pid": os.getpid(),
-            "version": __version__,
-            "build": build.digest(),
-            "protocol": PROTOCOL,
-            "socket": self.layout.socket,
-            "home": self.layout.home,
-            "log_dir": self.layout.log_dir,
+            **identity(self.layout),
             "session_count": len(self._registry.records),
             "keeper_pid": self._keeper.pid,
             "keeper_build": self._keeper.build,
             "keeper_error": self._keeper.trouble,
-            "hosts": [
-                {
-                    "name": link.name,
-                    "pid": link.pid,
-                    "responsive": link.responsive,
-                    "sessions": self._registry.load(link.name),
-                    "build": link.build,
-                }
-                for link in self._pool.links
-            ],
+            "hosts": host_facts(self._pool, self._registry),
             "uptime_s": int(time.time() - self._started),
             "output_paused": paused,
         }
@@ -347,12 +346,14 @@ class Daemon:
         self._save_index()
         if stopping.keep and (self._registry.records or stopping.successor):
             self._pool.close()
+            self._gateway.close()
             await self._keeper.leave(successor=stopping.successor)
         else:
             await self._end_all()
         self._index.flush()
 
     async def _end_all(self) -> None:
+        await self._gateway.leave()
         self._pool.retire()
         await self._pool.settle()
         await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
@@ -377,6 +378,11 @@ class Daemon:
 
 def _principal(caller: Caller) -> message.Caller:
     return message.Caller(transport=caller.transport, uid=caller.uid, pid=caller.pid)
+
+
+def _check_offered(op: Op, caller: Caller) -> None:
+    if not op.offered(caller.surface):
+        raise NotOffered(f"{op.name} cannot be asked for over {caller.transport}", op=op.name)
 
 
 def _check_version(head: Head) -> None:

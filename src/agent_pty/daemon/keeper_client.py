@@ -96,7 +96,7 @@ class KeeperClient:
         """Have the keeper hold a duplicate of our listening socket, for the next daemon."""
         self._listener = listener
         with contextlib.suppress(KeeperError):  # a keeper of an earlier build holds none
-            await self._ask(Listening(), [listener.fileno()])
+            await self.ask(Listening(), [listener.fileno()])
 
     async def leave(self, *, successor: bool) -> None:
         """Leave the keeper to the next daemon; with *successor*, that one comes now."""
@@ -181,11 +181,8 @@ class KeeperClient:
                 return False
             return True
 
-    async def ask(self, request: KeeperRequest[Answer]) -> Answer:
+    async def ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         """Ask the keeper; if it is lost meanwhile, the caller may ask again."""
-        return await self._ask(request)
-
-    async def _ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         try:
             async with asyncio.timeout(_DEGRADED_SECONDS if self._trouble else _START_SECONDS):
                 await self._ready.wait()

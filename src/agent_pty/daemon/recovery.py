@@ -25,7 +25,7 @@ from agent_pty.daemon.registry import Registry
 from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive
 from agent_pty.host.message import Describe, GiveCustody
 from agent_pty.keeper.link import KeeperError
-from agent_pty.keeper.message import HeldSession
+from agent_pty.keeper.message import HeldSession, Holdings
 from agent_pty.ops.model import Ending, Spec
 
 
@@ -169,8 +169,8 @@ class Recovery:
 
     # -- an earlier daemon is gone
 
-    async def find_all(self, endings: Mapping[str, Ending]) -> None:
-        """Take over what an earlier daemon left.
+    async def find_all(self, endings: Mapping[str, Ending]) -> Holdings:
+        """Take over what an earlier daemon left; return what the keeper holds.
 
         *endings* are those of programs that it saw end, by the instances of their sessions.
         """
@@ -185,6 +185,7 @@ class Recovery:
                 await self._take_orphan(instance, session)
         await self._find_lost(endings)
         await self._replace_old_hosts()
+        return held
 
     def _sockets(self) -> list[str]:
         found = [name for name in os.listdir(self._layout.run) if name.endswith(".sock")]

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +19,7 @@ from agent_pty.errors import DaemonRunning
 from agent_pty.keeper.signals import pass_over_foreign
 from agent_pty.store import home, log_dir
 from agent_pty.store.lock import Lock
+from agent_pty.transports.caller import Caller
 from agent_pty.transports.unix import UnixServer
 
 # Clients that still wait for an answer when the daemon stops get this long.
@@ -89,7 +91,10 @@ async def _serve(
         await server.start(listening.listener)
         await daemon.hold(listening.listener)
 
-    daemon = Daemon(layout, isolated=isolated, relisten=relisten)
+    async def adopt(sock: socket.socket, caller: Caller) -> None:
+        await server.adopt(sock, caller)
+
+    daemon = Daemon(layout, isolated=isolated, relisten=relisten, adopt=adopt)
     server = UnixServer(daemon.handle)
     await daemon.start()
     _obey_signals(daemon)

@@ -32,7 +32,7 @@ class Daemons:
         """Whether there is a daemon, or clients may wait for one."""
         return bool(self._forked) or self._peers.daemon is not None or self.socket.fd is not None
 
-    def fork(self, *, ready: int) -> int:
+    def fork(self, ready: int) -> int:
         """Fork a daemon, which reports on *ready*; if there is one, have it look at its socket."""
         if self._peers.daemon is not None:
             self._ask_to_look(ready)
@@ -69,7 +69,7 @@ class Daemons:
         """Fork a daemon whose report nobody waits for."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:
-            self.fork(ready=nowhere)
+            self.fork(nowhere)
         finally:
             os.close(nowhere)
 

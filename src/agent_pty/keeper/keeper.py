@@ -7,6 +7,7 @@ session belongs, what the end of a host means and when a master is closed.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import selectors
 import signal
@@ -22,6 +23,7 @@ from agent_pty.keeper import upgrade, warm
 from agent_pty.keeper.birth import birth
 from agent_pty.keeper.channel import Message
 from agent_pty.keeper.daemons import Daemons
+from agent_pty.keeper.gateway import Gateway
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import (
     REQUESTS,
@@ -64,6 +66,13 @@ class Held:
     ended: Exit | None = None
     spec: Any = None
 
+    @property
+    def told(self) -> HeldSession:
+        """What others may know of it."""
+        return HeldSession(
+            pid=self.pid, birth=self.birth, host=self.host, ended=self.ended, spec=self.spec
+        )
+
 
 class Keeper:
     """Holds the masters of all sessions and the exits of all programs.
@@ -77,6 +86,7 @@ class Keeper:
         self._selector = selectors.DefaultSelector()
         self._peers = Peers(listener, self._selector, self._handle, gone=self._peer_gone)
         self._daemons = Daemons(layout, self._selector, self._peers, self)
+        self._gateway = Gateway(layout, self._peers, self)
         self._sessions: dict[str, Held] = {}
         self._programs: dict[int, str] = {}
         self._hosts: dict[str, int] = {}
@@ -94,23 +104,17 @@ class Keeper:
         listener = socket.socket(fileno=state["listener"])
         keeper = cls(layout, listener, lock=state["lock"])
         for instance, one in state["sessions"].items():
-            held = HeldSession.from_wire(one)
-            keeper._sessions[instance] = Held(
-                master=one["master"],
-                pid=held.pid,
-                birth=held.birth,
-                host=held.host,
-                ended=held.ended,
-                spec=held.spec,
-            )
+            held = vars(HeldSession.from_wire(one))
+            keeper._sessions[instance] = Held(master=one["master"], **held)
         keeper._daemons.resume(state.get("daemon_socket"))
         keeper._programs = {int(pid): name for pid, name in state["programs"].items()}
         keeper._hosts = state["hosts"]
+        keeper._gateway.resume(state.get("gateway"))
         return keeper
 
     def start_daemon(self, ready: int) -> None:
         """Fork the first daemon, which reports on *ready*."""
-        self._daemons.fork(ready=ready)
+        self._daemons.fork(ready)
 
     def run(self) -> None:
         """Serve until a `Stop` request comes, or until there is nothing to hold for anybody."""
@@ -130,7 +134,8 @@ class Keeper:
     @property
     def _needed(self) -> bool:
         """False after a daemon could not start: the next client begins anew."""
-        return bool(self._daemons.wanted or self._sessions or self._hosts or self._peers.some)
+        some = self._sessions or self._hosts or self._gateway.pid or self._peers.some
+        return bool(self._daemons.wanted or some)
 
     @property
     def _patience(self) -> float | None:
@@ -196,6 +201,8 @@ class Keeper:
             self._hellos.append(reply)
         else:
             self._tell_holdings(reply)
+        if peer.role == "gateway":
+            self._gateway.connected(peer)
         if peer.role == "host":
             for late in self._late.pop(peer.name, []):
                 if late.instance in self._sessions:
@@ -209,27 +216,23 @@ class Keeper:
                 self._tell_holdings(reply)
 
     def _tell_holdings(self, reply: Callable[[Wire], None]) -> None:
-        sessions = {
-            name: HeldSession(
-                pid=held.pid, birth=held.birth, host=held.host, ended=held.ended, spec=held.spec
-            )
-            for name, held in self._sessions.items()
-        }
         reply(
             Holdings(
                 pid=os.getpid(),
                 version=__version__,
                 build=build.digest(),
                 hosts=self._hosts,
-                sessions=sessions,
+                sessions={name: held.told for name, held in self._sessions.items()},
+                gateway=self._gateway.pid,
             )
         )
 
     def _fork(self, fork: Fork, fds: Sequence[int]) -> Forked:
         arguments: dict[str, Any] = {"layout": self._layout.to_wire(), "name": fork.name}
         if fork.role != "host":
-            (ready,) = fds
-            return Forked(pid=self._daemons.fork(ready=ready))
+            (fd,) = fds
+            fork_it = self._gateway.fork if fork.role == "gateway" else self._daemons.fork
+            return Forked(pid=fork_it(fd))
         # Bound before the fork, so that the caller can connect as soon as it has the reply.
         with listen(self._layout.host_socket(fork.name)) as listener:
             arguments["listener"] = listener.fileno()
@@ -245,6 +248,8 @@ class Keeper:
     def _peer_gone(self, peer: Peer) -> None:
         if peer.role == "daemon":
             self._daemons.gone(sessions=bool(self._programs))
+        elif peer.role == "gateway":
+            self._gateway.gone()
 
     def _spawn(
         self,
@@ -330,24 +335,16 @@ class Keeper:
         fds = [listener, self._lock, *(held.master for held in self._sessions.values())]
         socket = self._daemons.socket.fd
         fds += [] if socket is None else [socket]
-        sessions = {
-            instance: {
-                "master": held.master,
-                "pid": held.pid,
-                "birth": held.birth,
-                "host": held.host,
-                "ended": held.ended.to_wire() if held.ended is not None else None,
-                "spec": held.spec,
-            }
-            for instance, held in self._sessions.items()
-        }
         state = {
             "listener": listener,
             "lock": self._lock,
             "daemon_socket": socket,
-            "sessions": sessions,
+            "sessions": {
+                instance: dataclasses.asdict(held) for instance, held in self._sessions.items()
+            },
             "programs": self._programs,
             "hosts": self._hosts,
+            "gateway": self._gateway.pid,
         }
         upgrade.become(wanted.command, self._layout, state, fds)
 
@@ -373,6 +370,8 @@ class Keeper:
             self._report_end(instance, held.host, ended)
             return
         self._starts.ended(pid, ended)
+        if pid == self._gateway.pid:
+            self._gateway.gone()
         if self._daemons.child_ended(pid, sessions=bool(self._programs)):
             self._stopped = self._stopped or not self._needed
         for name in [name for name, host in self._hosts.items() if host == pid]:

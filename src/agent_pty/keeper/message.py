@@ -72,6 +72,7 @@ class Holdings(Wire):
     build: str = ""
     hosts: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, HeldSession] = field(default_factory=dict, metadata={_EACH: HeldSession})
+    gateway: int | None = None  # its pid, if there is one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +118,11 @@ class Hello(KeeperRequest[Holdings]):
 
 @dataclass(frozen=True, kw_only=True)
 class Fork(KeeperRequest[Forked]):
-    """Fork a host, or a daemon that reports on the descriptor which comes with the message."""
+    """Fork a host, or a daemon that reports on the descriptor which comes with the message.
+
+    With `gateway` that descriptor is one end of a connection to the daemon. A gateway that runs
+    already gets it by `Connected`.
+    """
 
     do: ClassVar[str] = "fork"
     answer: ClassVar[type[Wire]] = Forked
@@ -270,6 +275,13 @@ class Relisten(KeeperEvent):
     event: ClassVar[str] = "relisten"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Connected(KeeperEvent):
+    """To the gateway: the descriptor that comes along leads to the daemon."""
+
+    event: ClassVar[str] = "connected"
+
+
 EVENTS: dict[str, type[KeeperEvent]] = {
-    event.event: event for event in (Adopt, Ended, HostEnded, Relisten)
+    event.event: event for event in (Adopt, Ended, HostEnded, Relisten, Connected)
 }

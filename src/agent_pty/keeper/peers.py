@@ -76,7 +76,15 @@ class Peers:
     @property
     def daemon(self) -> Peer | None:
         """The connection of the daemon."""
-        return next((peer for peer in self._peers.values() if peer.role == "daemon"), None)
+        return self._only("daemon")
+
+    @property
+    def gateway(self) -> Peer | None:
+        """The connection of the gateway."""
+        return self._only("gateway")
+
+    def _only(self, role: str) -> Peer | None:
+        return next((peer for peer in self._peers.values() if peer.role == role), None)
 
     def tell_daemons(self, body: dict[str, Any]) -> None:
         """Send a message to every daemon."""

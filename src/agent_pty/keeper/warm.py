@@ -10,7 +10,6 @@ import gc
 import importlib
 import os
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -18,6 +17,8 @@ from agent_pty import log
 from agent_pty.keeper.libc import name_process
 
 ROLES = {"daemon": "agent_pty.daemon.serve", "host": "agent_pty.host.serve"}
+# Imported by the child alone: what it needs is large, and nobody else may pay for it.
+_LATE_ROLES = {"gateway": "agent_pty.gateway.serve"}
 _CRASHED = 70
 # A child must not run the destructors of the keeper's sockets: their descriptors are closed, and
 # the numbers may belong to other files by then. A reference from here keeps the objects alive.
@@ -39,7 +40,6 @@ def fork(
 
     *keep_alive* are objects whose destructors must not run in the child.
     """
-    main: Callable[[dict[str, Any]], None] = sys.modules[ROLES[role]].main
     pid = os.fork()
     if pid:
         return pid
@@ -48,6 +48,8 @@ def fork(
         _kept_alive.extend(keep_alive)
         _forget(keep_open)
         name_process(role)
+        module = importlib.import_module({**ROLES, **_LATE_ROLES}[role])
+        main: Callable[[dict[str, Any]], None] = module.main
         main(arguments)
         status = 0
     except SystemExit as leaving:

@@ -201,6 +201,9 @@ class Registry(Protocol):
     ) -> AsyncIterator[bytes]:
         """Return the events of one session or of all; of one also the kept ones after *since*."""
 
+    async def serve_http(self, address: str, port: int, *, remote: bool) -> AsyncIterator[bytes]:
+        """Serve HTTP until the result is closed; its lines say where."""
+
     def command_line(self, asked: Any) -> Any:
         """Carry out a command line (`ops.words.Words`); the daemon knows how to stream it."""
 

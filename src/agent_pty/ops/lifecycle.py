@@ -57,5 +57,10 @@ STATUS = Op(
     ),
 )
 SHUTDOWN = Op(
-    name="shutdown", answer="shutdown", request=Shutdown, where="daemon", handler=shutdown
+    name="shutdown",
+    answer="shutdown",
+    request=Shutdown,
+    where="daemon",
+    handler=shutdown,
+    audience="operator",
 )

@@ -29,6 +29,10 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 Cursor = Annotated[int, msgspec.Meta(ge=0)]
 Where = Literal["daemon", "session"]
+Surface = Literal["socket", "http", "mcp", "python"]
+# Agents may ask for what works in sessions; what decides about them is for operators.
+Audience = Literal["agent", "operator"]
+EVERYWHERE: frozenset[Surface] = frozenset({"socket", "http", "mcp", "python"})
 
 
 class Request(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,8 +74,16 @@ class Op:
     resume: Callable[[Any, Any], Any] | None = None
     # What is still to be done once the answer is kept under its key.
     afterwards: Callable[[Any, Any, Any], Any] | None = None
+    # Where it can be asked for, and by whom. Over HTTP and MCP the caller counts as an agent.
+    surfaces: frozenset[Surface] = EVERYWHERE
+    audience: Audience = "agent"
     # How it is called on the command line; an op without a command is for programs only.
     commands: Sequence[Command] = ()
+
+    def offered(self, surface: Surface) -> bool:
+        """Whether callers on this surface may ask for it."""
+        trusted = surface in {"socket", "python"}
+        return surface in self.surfaces and (trusted or self.audience == "agent")
 
     @property
     def mutates(self) -> bool:

@@ -53,4 +53,12 @@ async def words(registry: Registry, request: Words) -> Any:
     return registry.command_line(request)
 
 
-OP = Op(name="words", answer="saying", request=Words, where="daemon", handler=words, stream=True)
+OP = Op(
+    name="words",
+    answer="saying",
+    request=Words,
+    where="daemon",
+    handler=words,
+    stream=True,
+    surfaces=frozenset({"socket"}),
+)

@@ -8,7 +8,10 @@ import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from agent_pty.ops.op import Surface
+
 _CREDENTIALS = struct.Struct("3i")
+_SURFACES: dict[str, Surface] = {"http": "http", "websocket": "http", "mcp": "mcp"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,6 +21,11 @@ class Caller:
     transport: str
     uid: int | None
     pid: int | None
+
+    @property
+    def surface(self) -> Surface:
+        """Which ops are offered to it."""
+        return _SURFACES.get(self.transport, "socket")
 
 
 # Sends bytes to the caller of a stream; awaiting it lasts as long as the caller does not read.

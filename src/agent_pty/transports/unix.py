@@ -55,6 +55,11 @@ class UnixServer:
         acceptor.start()
         self._acceptors.append(acceptor)
 
+    async def adopt(self, sock: socket.socket, caller: Caller) -> None:
+        """Serve a connection of the gateway, which says for whom it asks."""
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(lambda: UnixClient(self, caller), sock)
+
     def stop_accepting(self) -> None:
         """Accept no new client; those that are connected are still served."""
         for acceptor in self._acceptors:
@@ -76,15 +81,15 @@ class UnixServer:
 
 
 class UnixClient(asyncio.Protocol):
-    """One connection."""
+    """One connection; *caller* is given if somebody asks in another's name."""
 
-    def __init__(self, server: UnixServer) -> None:
+    def __init__(self, server: UnixServer, caller: Caller | None = None) -> None:
         self._server = server
         self._buffer = bytearray()
         self._waiting: deque[bytes] = deque()
         self._task: asyncio.Task[None] | None = None
         self._transport: asyncio.Transport | None = None
-        self._caller: Caller | None = None
+        self._caller = caller
         self._line_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
@@ -101,9 +106,10 @@ class UnixClient(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=_MOST_UNREAD)
         sock = transport.get_extra_info("socket")
         self._fd = sock.fileno()
-        self._caller = peer(sock)
+        connected = peer(sock)
+        self._caller = self._caller or connected
         # Abandoned: this one was accepted before that, and is connected only now.
-        if self._caller.uid != os.getuid() or self._server.abandoned:
+        if connected.uid != os.getuid() or self._server.abandoned:
             self._transport.abort()
             return
         self._server.clients.add(self)

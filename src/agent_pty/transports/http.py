@@ -1,0 +1,259 @@
+"""HTTP and WebSocket: requests and answers as on the Unix socket, for programs and for pages.
+
+Rule of this file: nothing is decided here but who may ask. What an op does, and whether it is
+offered here, is the daemon's business.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, HTTPConnection, Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from agent_pty.core.http_access import Asked, Doorkeeper, Peer, is_loopback
+from agent_pty.errors import AgentPtyError, BadRequest, Forbidden, TooLarge, Unauthorized
+from agent_pty.ops.op import LARGEST_REQUEST, failure, unexpected
+from agent_pty.transports.caller import Caller, Handle, Streaming
+from agent_pty.transports.openapi import description, offered
+from agent_pty.transports.stream_response import EventStream, first_of
+from agent_pty.transports.tcp_peer import uid_of
+
+_ONLY = (
+    "only POST /request is supported, and GET /ops, /openapi.json and /watch, and a WebSocket at "
+    "/stream"
+)
+# A request that cannot be read is a bad one, as in the contract; any other failure is a conflict.
+_STATUS = {
+    "bad_request": HTTPStatus.BAD_REQUEST,
+    "unknown_op": HTTPStatus.BAD_REQUEST,
+    "too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "unauthorized": HTTPStatus.UNAUTHORIZED,
+    "forbidden": HTTPStatus.FORBIDDEN,
+    "internal": HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+_SAFE = {
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    "content-security-policy": "default-src 'self' 'unsafe-inline'; frame-ancestors 'none'",
+}
+
+
+def application(handle: Handle, doorkeeper: Doorkeeper) -> ASGIApp:
+    """Return the application that passes requests to *handle*."""
+    surface = _Surface(handle)
+    routes = [
+        Route("/request", surface.request, methods=["POST"]),
+        Route("/ops", surface.ops, methods=["GET"]),
+        Route("/openapi.json", surface.openapi, methods=["GET"]),
+        Route("/watch", surface.watch, methods=["GET"]),
+        Route("/", surface.page, methods=["GET"]),
+        WebSocketRoute("/stream", surface.stream),
+    ]
+    handlers: Mapping[Any, Any] = {404: _not_found, 405: _not_found, Exception: _unexpected}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    return _Guarded(app, doorkeeper)
+
+
+class _Guarded:
+    """Refuses whom the doorkeeper refuses, before anything else happens."""
+
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
+        self._app = app
+        self._doorkeeper = doorkeeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = HTTPConnection(scope)
+        uid = _uid(scope)
+        refused = self._doorkeeper.refusal(_asked(asked), Peer(address=_address(scope), uid=uid))
+        scope["caller"] = Caller(
+            transport="websocket" if scope["type"] == "websocket" else "http", uid=uid, pid=None
+        )
+        if refused is None:
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await WebSocket(scope, receive, send).close(code=1008, reason=str(refused)[:120])
+        else:
+            await _answer(refused)(scope, receive, send)
+
+
+def _asked(connection: HTTPConnection) -> Asked:
+    headers = connection.headers
+    hosts = headers.getlist("host")
+    return Asked(
+        host=hosts[0] if len(hosts) == 1 else None,
+        origin=headers.get("origin"),
+        fetch_site=headers.get("sec-fetch-site"),
+        authorization=headers.get("authorization"),
+    )
+
+
+def _address(scope: Scope) -> str | None:
+    return scope["client"][0] if scope.get("client") else None
+
+
+def _uid(scope: Scope) -> int | None:
+    client, server = scope.get("client"), scope.get("server")
+    if not client or not server or not is_loopback(client[0]):
+        return None
+    return uid_of(tuple(client), tuple(server))
+
+
+class _Surface:
+    """One method for each route."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+
+    async def request(self, request: Request) -> Response | EventStream:
+        """Answer a request object by its envelope."""
+        if request.url.query:
+            return await _not_found(request, None)
+        try:
+            payload = await _body(request)
+            answer = await _unless_left(request, self._handle(payload, request.scope["caller"]))
+        except AgentPtyError as error:
+            return _answer(error)
+        if isinstance(answer, Streaming):
+            return EventStream(answer)
+        return _response(answer)
+
+    async def watch(self, request: Request) -> Response | EventStream:
+        """Answer with events as they happen, for `EventSource`."""
+        query = request.query_params
+        fields: dict[str, Any] = {"op": "watch", "id": query.get("id")}
+        fields["events"] = query.getlist("event") or None
+        since = query.get("since") or request.headers.get("last-event-id")
+        if since is not None:
+            fields["since"] = int(since) if since.isdigit() else since
+        answer = await self._handle(msgspec.json.encode(fields), request.scope["caller"])
+        return EventStream(answer) if isinstance(answer, Streaming) else _response(answer)
+
+    async def ops(self, _request: Request) -> Response:
+        """List what can be asked for."""
+        return _json(offered())
+
+    async def openapi(self, request: Request) -> Response:
+        """Describe it for machines."""
+        return _json(description(str(request.base_url).rstrip("/")))
+
+    async def page(self, _request: Request) -> Response:
+        """Describe it for people."""
+        return Response(_page(), media_type="text/html; charset=utf-8", headers=_SAFE)
+
+    async def stream(self, socket: WebSocket) -> None:
+        """Carry a stream: a request as the first message, its envelope, then bytes both ways."""
+        await socket.accept()
+        try:
+            payload = _message(await socket.receive())
+            answer = await self._handle(payload, socket.scope["caller"])
+            if isinstance(answer, Streaming):
+                await socket.send_text(answer.head.decode())
+                await first_of(answer.pour(socket.send_bytes), _give(socket, answer))
+            else:
+                await socket.send_text(answer.decode())
+            await socket.close()
+        except (WebSocketDisconnect, RuntimeError):  # it left; starlette has two ways to say so
+            return
+
+
+@functools.cache
+def _page() -> bytes:
+    with open(os.path.join(os.path.dirname(__file__), "page.html"), "rb") as file:
+        return file.read()
+
+
+async def _give(socket: WebSocket, answer: Streaming) -> None:
+    """Pass on what the client sends until it leaves."""
+    while True:
+        answer.give(_message(await socket.receive()))
+
+
+def _message(event: Mapping[str, Any]) -> bytes:
+    if event["type"] == "websocket.disconnect":
+        raise WebSocketDisconnect
+    data: bytes | None = event.get("bytes")
+    return data if data is not None else str(event.get("text") or "").encode()
+
+
+async def _unless_left(request: Request, work: Any) -> bytes | Streaming:
+    """Return what *work* returns; if the client leaves first, it is cancelled."""
+    found: list[bytes | Streaming] = []
+
+    async def answer() -> None:
+        found.append(await work)
+
+    async def left() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    await first_of(answer(), left())
+    if not found:
+        raise ClientDisconnect
+    return found[0]
+
+
+async def _body(request: Request) -> bytes:
+    """Return the body, within bounds: a length that is announced allocates nothing."""
+    announced = request.headers.get("content-length", "0")
+    if announced.isdigit() and int(announced) > LARGEST_REQUEST:
+        raise _too_large()
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_REQUEST:
+            raise _too_large()
+    return bytes(body)
+
+
+def _too_large() -> TooLarge:
+    most = LARGEST_REQUEST // (1024 * 1024)
+    return TooLarge(f"a request may have at most {most} MiB", limit=LARGEST_REQUEST)
+
+
+def _response(
+    envelope: bytes, status: HTTPStatus | None = None, headers: Mapping[str, str] = _SAFE
+) -> Response:
+    """Return an envelope; its status follows from its code if it is not given."""
+    head = msgspec.json.decode(envelope, type=_Envelope)
+    if status is None:
+        failed = _STATUS.get(head.code or "", HTTPStatus.CONFLICT)
+        status = HTTPStatus.OK if head.ok else failed
+    return Response(envelope, status, media_type="application/json", headers=headers)
+
+
+class _Envelope(msgspec.Struct):
+    ok: bool
+    code: str | None = None
+
+
+def _answer(error: AgentPtyError) -> Response:
+    misdirected = isinstance(error, Forbidden) and "host" in error.details
+    headers = dict(_SAFE)
+    if isinstance(error, Unauthorized):
+        headers["www-authenticate"] = "Bearer"
+    if isinstance(error, TooLarge):
+        headers["connection"] = "close"  # the rest of the body is not read
+    status = HTTPStatus.MISDIRECTED_REQUEST if misdirected else None
+    return _response(failure(error), status, headers)
+
+
+def _json(value: Any) -> Response:
+    return Response(msgspec.json.encode(value), media_type="application/json", headers=_SAFE)
+
+
+async def _not_found(_request: Request, _error: Any) -> Response:
+    return _response(failure(BadRequest(_ONLY)), HTTPStatus.NOT_FOUND)
+
+
+async def _unexpected(_request: Request, error: Exception) -> Response:
+    return _response(failure(unexpected(error)))

@@ -1,0 +1,70 @@
+"""Streams over HTTP: server-sent events, as slowly as the client reads."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+
+from starlette.types import Receive, Scope, Send
+
+from agent_pty.transports.caller import Streaming
+
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+# A proxy or a browser gives up on a connection on which nothing is sent for a minute.
+_PING_SECONDS = 20.0
+
+
+class EventStream:
+    """Answers with a stream of lines, one event for each; ends it when the client leaves."""
+
+    def __init__(self, answer: Streaming) -> None:
+        self._answer = answer
+        self._rest = b""
+
+    async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        """Be the response."""
+        await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
+
+        async def say(data: bytes) -> None:
+            await send({"type": "http.response.body", "body": data, "more_body": True})
+
+        async def hear(data: bytes) -> None:
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            if lines:
+                await say(b"".join(b"data: " + line + b"\n\n" for line in lines))
+
+        async def ping() -> None:
+            while True:
+                await asyncio.sleep(_PING_SECONDS)
+                await say(b": still here\n\n")
+
+        async def left() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+
+        await first_of(self._answer.pour(hear), ping(), left())
+        with contextlib.suppress(OSError):  # it left
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def first_of(*works: Awaitable[None]) -> None:
+    """Run until the first of these ends, and raise its error; the others are cancelled."""
+
+    async def run(work: Awaitable[None]) -> None:
+        await work
+
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(run(work)) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
