@@ -64,7 +64,7 @@ def test_stop_says_stopped(agent: Agent) -> None:
     """
     `stop` prints one word; a second one finds nobody and fails.
     """
-    agent.cli("list")
+    agent.connect().close()
 
     first, second = agent.cli("stop"), agent.cli("stop")
 
@@ -223,10 +223,32 @@ def test_the_first_help_lists_every_command(capsys: pytest.CaptureFixture[str]) 
     assert "Exit status: 0 done;" in help_text
 
 
+@pytest.mark.parametrize("words", [[], ["help"]], ids=["bare", "help"])
+def test_trial_25_bare_and_help_show_the_help(agent: Agent, words: list[str]) -> None:
+    """
+    Without a command, and with `help`, the first help page is shown, and no daemon is started.
+    """
+    said = agent.cli(*words)
+
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout == agent.cli("--help").stdout
+    assert agent.processes() == []
+
+
+def test_trial_25_help_takes_a_command(agent: Agent) -> None:
+    """
+    `help COMMAND` is the help page of that command; of an unknown one it is an error.
+    """
+    known, unknown = agent.cli("help", "attach"), agent.cli("help", "explode")
+
+    assert (known.returncode, known.stdout) == (0, agent.cli("attach", "--help").stdout)
+    assert unknown.returncode == USAGE
+    assert "explode" in unknown.stderr
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        [],
         ["explode"],
         ["new", "--rows", "many"],
         ["new", "--backend", "screen"],

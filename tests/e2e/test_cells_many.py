@@ -130,7 +130,7 @@ def test_fifty_sessions_at_once(shared: Agent) -> None:
     """
     Fifty sessions run cells at the same time, and each gets its own output.
     """
-    shared.cli("list")
+    shared.connect().close()
     names = [f"crowd{number}" for number in range(50)]
     with ThreadPoolExecutor(len(names)) as pool:
         outputs = dict(zip(names, pool.map(lambda name: _cells(shared, name), names), strict=True))

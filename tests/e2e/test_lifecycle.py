@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -17,6 +18,7 @@ import pytest
 
 from support.agent import Agent, alive, ended, eventually, slay
 from support.counts import counts
+from support.person import human
 from support.raw_socket import exchange, wire
 
 # What `stop` and SIGTERM may take: the daemon gives its hosts ten seconds, and then goes.
@@ -398,7 +400,8 @@ def test_restart_without_a_daemon_starts_one(agent: Agent) -> None:
     said = agent.cli("restart")
 
     assert (said.returncode, said.stderr) == (0, "no daemon was running\n")
-    assert agent.cli("status").stdout == "agent-pty daemon running: 0 session(s)\n"
+    first, *_ = agent.cli("status").stdout.splitlines()
+    assert first == "agent-pty daemon running: 0 session(s)"
 
 
 # -- versions
@@ -429,7 +432,7 @@ def test_lif_13_a_client_of_another_version_is_told_what_to_do(agent: Agent, ver
     """
     Client and daemon that do not understand each other say so, with the remedy.
     """
-    agent.cli("list")
+    agent.connect().close()
 
     envelope = exchange(agent, json.dumps({"op": "list", "v": version}).encode())
 
@@ -469,7 +472,23 @@ def test_status_of_a_daemon_has_its_pid(agent: Agent) -> None:
     assert (status["running"], status["error"], status["session_count"]) == (True, None, 2)
     assert b"agent_pty" in command
     assert sum(host["sessions"] for host in status["hosts"]) == 2
-    assert agent.cli("status").stdout == "agent-pty daemon running: 2 session(s)\n"
+    first, *_ = agent.cli("status").stdout.splitlines()
+    assert first == "agent-pty daemon running: 2 session(s)"
+
+
+def test_trial_25_status_shows_pid_uptime_and_hosts(agent: Agent) -> None:
+    """
+    People see in `status` which process the daemon is, for how long it runs, and its hosts.
+    """
+    agent.new("one", "/bin/cat")
+
+    lines = agent.cli("status").stdout.splitlines()
+
+    [host] = agent.ask("status")["hosts"]
+    assert lines[0] == "agent-pty daemon running: 1 session(s)"
+    assert re.fullmatch(rf"pid {agent.pid_of('daemon')}, up \d+s", lines[1])
+    assert lines[2] == f"host {host['name']}: pid {host['pid']}, 1 session(s)"
+    assert len(lines) == 3
 
 
 def test_stop_without_a_daemon_says_whom_it_did_not_reach(agent: Agent) -> None:
@@ -480,3 +499,57 @@ def test_stop_without_a_daemon_says_whom_it_did_not_reach(agent: Agent) -> None:
 
     assert said.returncode == 1
     assert said.stderr == f"error: connect to {agent.layout.socket}: No such file or directory\n"
+
+
+def test_trial_25_a_second_stop_says_not_running(agent: Agent) -> None:
+    """
+    A person is told in plain words that there is no daemon to stop; the status stays 1.
+    """
+    agent.connect().close()
+    agent.cli("stop")
+
+    with human(agent, "stop") as person:
+        assert person.leaves() == 1
+
+    assert person.seen == f"error: not running: no daemon at {agent.layout.socket}\r\n".encode()
+
+
+# -- list
+
+
+def test_trial_25_list_of_nothing_starts_nothing(agent: Agent) -> None:
+    """
+    Where no daemon runs and none has left anything, `list` answers by itself.
+    """
+    piped, as_json = agent.cli("list"), agent.cli("list", "--json")
+    with human(agent, "list") as person:
+        assert person.leaves() == 0
+
+    assert (piped.returncode, piped.stdout, piped.stderr) == (0, "", "")
+    assert (as_json.returncode, as_json.stdout) == (0, "[]\n")
+    assert person.seen == b"no sessions\r\n"
+    assert agent.processes() == []
+    assert agent.cli("list", "surplus").returncode == 2
+
+
+def test_trial_25_list_of_nothing_says_so_where_a_daemon_runs(agent: Agent) -> None:
+    """
+    A person who asks for the sessions reads that there are none; a pipe gets no line.
+    """
+    agent.connect().close()
+
+    with human(agent, "list") as person:
+        assert person.leaves() == 0
+
+    assert person.seen == b"no sessions\r\n"
+    assert agent.cli("list").stdout == ""
+
+
+def test_trial_25_list_finds_what_a_stopped_daemon_has_left(agent: Agent) -> None:
+    """
+    Sessions that were kept are listed, by a daemon that is started for it.
+    """
+    agent.new("kept", "/bin/cat")
+    agent.cli("stop", "--keep")
+
+    assert agent.cli("list").stdout.startswith("kept active=true ")

@@ -226,7 +226,7 @@ def test_trial_29_a_daemon_that_nobody_uses_ends(agent: Agent) -> None:
 
     assert agent.processes() == []
     assert not Path(agent.layout.socket).exists()
-    assert agent.cli("list").returncode == 0
+    assert agent.cli("new", "--name", "again", "--", "/bin/cat").returncode == 0
     assert agent.pid_of("daemon") != daemon
 
 

@@ -52,7 +52,7 @@ def test_a_life_is_told(shared: Agent) -> None:
     """
     Birth, prompt, input, output, directory, title, bell and end come as typed events, in order.
     """
-    shared.cli("list")
+    shared.connect().close()
     with stream(shared, "watch") as events:
         made = shared.new("life")
         born = until(events, "created")[-1]

@@ -67,7 +67,8 @@ class Agent:
 
     def connect(self) -> Connection:
         """Connect to the daemon; the first to do so starts it, with this user's environment."""
-        self.cli("list")
+        # An error, but a daemon must say so; `list` does not start one.
+        self.cli("read", "no-such-session")
         return connect(self.layout, start=False)
 
     def ask(self, op: str, **fields: Any) -> Any:

@@ -76,7 +76,7 @@ def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[s
 
     With *successor*, clients wait for the next one.
     """
-    with connect(where, start=_left_behind(where)) as connection:
+    with connect(where, start=left_behind(where)) as connection:
         left = connection.ask("shutdown", keep=keep, successor=successor)
         connection.until_closed()
     # Its lock is free when its process has ended.
@@ -86,7 +86,7 @@ def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[s
     return {"survivors": [], "spared": [], **(left or {})}  # an older daemon says nothing
 
 
-def _left_behind(where: Layout) -> bool:
+def left_behind(where: Layout) -> bool:
     """Whether a dead daemon left a keeper or sessions, which only a new one can end."""
     with contextlib.suppress(OSError):
         return held(where.keeper_lock) or bool(os.listdir(where.sessions))
@@ -95,7 +95,12 @@ def _left_behind(where: Layout) -> bool:
 
 def stop(call: Invocation) -> int:
     """Stop the daemon."""
-    left = stop_daemon(call.layout, keep=call.options.keep)
+    try:
+        left = stop_daemon(call.layout, keep=call.options.keep)
+    except DaemonUnreachable:
+        if not sys.stderr.isatty():  # programs know the words of the contract
+            raise
+        raise DaemonUnreachable(f"not running: no daemon at {call.layout.socket}") from None
     call.show({"stopped": True, "kept": call.options.keep, **left}, "stopped")
     for one in left["survivors"]:
         sys.stderr.write(f"survived: {one['pid']} {one['command']}\n")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from agent_pty.cli import full
 from agent_pty.cli.command import Invocation, Run, pretty, write
+from agent_pty.cli.list_nothing import list_nothing, nothing_to_list
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command
 from agent_pty.errors import AgentPtyError, Usage
@@ -65,13 +66,23 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str], socket: str | None) -> int:
-    name = words[0] if words else ""
+    words = _asked(words)
+    name = words[0]
     if name in _RUNS:
         return _run_here(name, words[1:], socket)
-    if name in ("", *_HELP, "--version") or _asks_for_help(words):
+    if name in (*_HELP, "--version") or _asks_for_help(words):
         _print(name, words)
     where = locate(os.environ, cwd=here(), socket=socket)
+    if name == "list" and nothing_to_list(where):
+        return list_nothing(words)
     return full.send(where, "agent-pty", words)
+
+
+def _asked(words: list[str]) -> list[str]:
+    """Return the words with `--help` where help is asked for by `help` or by no word at all."""
+    if not words:
+        return ["--help"]
+    return [*words[1:2], "--help"] if words[0] == "help" else words
 
 
 def _asks_for_help(words: list[str]) -> bool:

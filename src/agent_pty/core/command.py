@@ -36,6 +36,10 @@ class Call(Protocol):
     def cwd(self) -> str:
         """The caller's directory."""
 
+    @property
+    def terminal(self) -> bool:
+        """Whether standard output is a terminal: a person reads it."""
+
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer, or raise its error; fields that are None are left out."""
 

@@ -1,4 +1,4 @@
-"""Durations as people write them: an integer with `ms`, `s` or `m`; bare means seconds."""
+"""Durations as people write and read them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,23 @@ _DURATION = re.compile(r"\s*([0-9]{1,12})(ms|s|m)?\s*", re.ASCII)
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
 
 
+def age(milliseconds: int) -> str:
+    """Return a duration in its largest unit.
+
+    >>> age(59_999), age(60_000), age(90_000_000)
+    ('59s', '1m', '25h')
+    """
+    whole = milliseconds // 1000
+    for unit, length, most in (("s", 1, 60), ("m", 60, 60), ("h", 3600, 48)):
+        if whole // length < most:
+            return f"{whole // length}{unit}"
+    return f"{whole // 86400}d"
+
+
 def seconds(text: str, *, what: str = "duration") -> float:
-    """Return *text* in seconds; *what* it is for is named in the error.
+    """Return *text* in seconds: an integer with `ms`, `s` or `m`; a bare one is in seconds.
+
+    *what* it is for is named in the error.
 
     >>> seconds("250ms"), seconds("2m"), seconds("30")
     (0.25, 120.0, 30.0)

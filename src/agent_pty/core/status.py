@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_pty.core.duration import age
+
 
 def status_text(facts: dict[str, Any]) -> str:
     """Return what people are told of a daemon that runs."""
-    text = f"agent-pty daemon running: {facts['session_count']} session(s)"
+    lines = [
+        f"agent-pty daemon running: {facts['session_count']} session(s)",
+        f"pid {facts['pid']}, up {age(facts['uptime_s'] * 1000)}",
+        *(_host(one) for one in facts.get("hosts") or []),
+    ]
     paused = ", ".join(facts.get("output_paused") or [])  # a daemon of another build may not say it
-    return f"{text}\noutput paused: {paused}" if paused else text
+    return "\n".join([*lines, f"output paused: {paused}"] if paused else lines)
+
+
+def _host(facts: dict[str, Any]) -> str:
+    text = f"host {facts['name']}: pid {facts['pid']}, {facts['sessions']} session(s)"
+    return text if facts["responsive"] else f"{text}, does not answer"
 
 
 def status_object(socket: str | None, *, error: str | None) -> dict[str, Any]:

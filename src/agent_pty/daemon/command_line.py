@@ -176,6 +176,7 @@ class CommandLine:
             who=f"{asked.parent}@k:{self._ops.client.pid}",
             interrupted=self._interrupted,
             bookmark=None if asked.bookmark is None else asked.text(asked.bookmark),
+            terminal=asked.shows_a_person,
         )
         if asked.program == "agent-pty":
             return await run.run(call, caller, argv)

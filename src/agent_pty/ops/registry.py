@@ -12,6 +12,8 @@ from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
 from agent_pty.ops.op import Mutation, Op, Request
 
+NO_SESSIONS = "no sessions"
+
 
 class List(Request, frozen=True, kw_only=True):
     """List every session with its state, as the operating system sees it now."""
@@ -72,6 +74,8 @@ async def rename_again(registry: Registry, request: Rename) -> Renamed:
 async def _print_list(call: Call, sessions: list[dict[str, Any]]) -> int:
     if call.json:
         await call.show_json(sessions)
+    elif not sessions and call.terminal:  # a pipe gets lines of sessions only
+        await call.print(f"{NO_SESSIONS}\n")
     else:
         await call.print("".join(_line(one) for one in sessions))
     return 0

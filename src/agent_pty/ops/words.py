@@ -43,6 +43,11 @@ class Words(Request, frozen=True, kw_only=True):
         str | None, Meta(description="sent again: the last bookmark that was received")
     ] = None
 
+    @property
+    def shows_a_person(self) -> bool:
+        """Whether the caller's standard output is a terminal."""
+        return self.terminals is not None and self.terminals[1:2] == [True]
+
     def text(self, value: str) -> str:
         """Return an argument as a Python string; bytes that are not UTF-8 are surrogates."""
         return os.fsdecode(value.encode("latin-1")) if self.octets else value

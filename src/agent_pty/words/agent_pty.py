@@ -24,7 +24,7 @@ from agent_pty.words.arguments import parts_of
 from agent_pty.words.parser import USAGE, WIDTH, Printed, Subcommand, parse, parser
 
 # Commands that belong to no op: they start, stop or examine the daemon, or need none.
-CLIENT_COMMANDS = ("serve", "serve-http", "stop", "restart", "doctor", "top", "skill")
+CLIENT_COMMANDS = ("serve", "serve-http", "stop", "restart", "doctor", "top", "skill", "help")
 
 
 def of_op(op: Op, command: Command) -> Subcommand:
@@ -102,7 +102,7 @@ def overview(commands: Sequence[Subcommand]) -> str:
             "  --socket PATH  the daemon's socket (default: ~/.agent-pty.sock)",
             "  --version      print the version",
             "",
-            "Each command has --json, and --help with examples.",
+            "Each command has --json, and --help (or `agent-pty help COMMAND`) with examples.",
             "",
             statuses,
             "",

@@ -44,6 +44,7 @@ class Call:
     who: str
     interrupted: Interrupt
     bookmark: str | None = None  # where a daemon that died had come to
+    terminal: bool = False  # whether standard output is one: a person reads it
 
     async def resolve(self, given: str | None) -> str | None:
         """Return the session meant: the one given, else K_SESSION, else the only one there is."""

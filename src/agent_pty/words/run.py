@@ -41,6 +41,11 @@ class CommandCall:
         """The caller's directory."""
         return self.call.cwd
 
+    @property
+    def terminal(self) -> bool:
+        """Whether a person reads the output."""
+        return self.call.terminal
+
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer."""
         return await self.call.ops.ask(op, **fields)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agent_pty.core.duration import age
 from agent_pty.core.width import cells, width
 
 _BOLD, _DIM, _RED, _REVERSE, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[7m", "\x1b[0m"
@@ -20,7 +21,6 @@ _LEAST_LAST_LINE = 16
 _LONGEST_NAME = 16
 # Heading, column titles, footer.
 _FRAME = 3
-_SECOND = 1000
 _KILO = 1024
 _PRECISE = 10
 _FULL = 100
@@ -127,18 +127,8 @@ def state(row: Row) -> str:
 
 
 def duration(milliseconds: int | None) -> str:
-    """Return a duration in its largest unit.
-
-    >>> duration(59_999), duration(60_000), duration(90_000_000)
-    ('59s', '1m', '25h')
-    """
-    if milliseconds is None:
-        return "-"
-    seconds = milliseconds // _SECOND
-    for unit, length, most in (("s", 1, 60), ("m", 60, 60), ("h", 3600, 48)):
-        if seconds // length < most:
-            return f"{seconds // length}{unit}"
-    return f"{seconds // 86400}d"
+    """Return a duration in its largest unit."""
+    return "-" if milliseconds is None else age(milliseconds)
 
 
 def size(count: int | None) -> str:
