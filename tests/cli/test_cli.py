@@ -14,6 +14,7 @@ import pytest
 from agent_pty.cli.main import commands, main
 from agent_pty.words.parser import parse, parser
 from support.agent import AGENT_PTY, Agent, eventually
+from support.person import human
 from support.raw_socket import exchange
 
 USAGE = 2
@@ -87,6 +88,23 @@ def test_screen_is_printed_as_it_is(shared: Agent) -> None:
     assert markdown == "````text\none  two\n```\nset-up\n````\n"
     assert pretty.startswith('{\n  "rows": 24,\n  "cols": 80,\n  "text": "one')
     assert pretty == shared.cli("screen", "screen", "--json").stdout
+
+
+@pytest.mark.parametrize("words", [["screen", "ends"], ["wait", "ends", "--until", "set-up"]])
+def test_trial_25_a_text_answer_ends_with_a_newline_on_a_terminal(
+    shared: Agent, words: list[str]
+) -> None:
+    """
+    The shell's next prompt does not stand at the end of the answer.
+    """
+    if not any(one["id"] == "ends" for one in shared.ask("list")):
+        quiet(shared, "ends", "true")
+
+    with human(shared, *words) as person:
+        assert person.leaves() == 0
+
+    assert person.seen.endswith(b"set-up\r\n")
+    assert shared.cli(*words).stdout.endswith("set-up")
 
 
 def test_the_screen_object_has_the_keys_of_the_contract(shared: Agent) -> None:

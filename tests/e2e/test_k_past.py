@@ -89,6 +89,31 @@ def test_history_tells_text_and_cells(k: K) -> None:
     assert re.fullmatch(r"\x1b\[33m📢 well done\x1b\[0m \x1b\[2m\([^()]+@k:\d+\)\x1b\[0m", notes[0])
 
 
+def test_trial_25_a_failed_command_has_no_tick(k: K) -> None:
+    """
+    `watch` and `history` show a command that failed as failed, with its exit code.
+    """
+    name = k.new("failing")
+    with watching(k, name) as watcher:
+        k.run("run", name, "sh -c 'exit 3'")
+        seen = watcher.until(lambda line: "✗" in line)[-1]
+    k.run("run", name, "true")
+
+    marks = [line for line in k.run("history", name).stdout.splitlines() if "── " in line]
+    entries = json.loads(k.run("history", "-j", name).stdout)
+
+    assert seen == "\x1b[31m── ✗ exit 3 ──\x1b[0m"
+    assert [line for line in marks if "✗" in line or "✓" in line] == [
+        seen,
+        "\x1b[2;32m── ✓ ──\x1b[0m",
+    ]
+    ends = [one for one in entries if one["kind"] == "done"]
+    assert [list(one.items())[2:] for one in ends] == [
+        [("who", ""), ("exit_code", 3)],
+        [("who", "")],
+    ]
+
+
 HARM = "a\x1b[2J\x1b]0;owned\x07b\x9b31mc\x7f\nd\te"
 SHOWN = r"a\x1b[2J\x1b]0;owned\x07b\x9b31mc\x7f\nd" + "\te"
 OWN_COLOURS = re.compile(r"\x1b\[(?:0|2|33|2;3[26])m")

@@ -1021,6 +1021,34 @@ def watched(*events: dict[str, Any], pages: Iterable[str] = ()) -> Heard:
     return spoken("watch", "work", events=[{"event": "watching", "seen": {}}, *events], read=read)
 
 
+RED = "\x1b[31m── ✗ {} ──\x1b[0m"
+FAILURES = [
+    ("done", {"exit_code": 3}, RED.format("exit 3")),
+    ("done", {"exit_code": 0}, TOLD[3]),
+    ("exited", {"exit_code": 2}, RED.format("exited, exit 2")),
+    ("exited", {}, "\x1b[2m── exited ──\x1b[0m"),
+    ("interrupted", {}, RED.format("interrupted")),
+    ("error", {}, RED.format("error")),
+    ("timeout", {}, "\x1b[2m── timeout ──\x1b[0m"),
+]
+
+
+@pytest.mark.parametrize(("kind", "facts", "line"), FAILURES)
+def test_trial_25_a_failed_command_is_shown_as_failed(
+    kind: str, facts: dict[str, int], line: str
+) -> None:
+    """
+    Only what succeeded has a tick; what failed is red and says how, in `history` and `watch`.
+    """
+    past = [{"kind": kind, "text": CELL, "who": "", **facts}]
+
+    told = spoken("history", "work", history={"entries": past})
+    seen = watched({"event": "cell", "cell_id": CELL, "status": kind, **facts})
+
+    assert told.out.splitlines() == [line]
+    assert seen.out.splitlines()[2:-1] == [line]
+
+
 def test_watch_follows_until_ctrl_c() -> None:
     """
     New text, cells and notes as `history` shows them, then a word of farewell.

@@ -1,5 +1,7 @@
 import asyncio
 
+import pytest
+
 from agent_pty.words.output import Output
 from support.command_output import ERR, EXIT, OUT, Ear
 
@@ -27,6 +29,32 @@ def test_what_is_said_comes_in_order_with_its_kind() -> None:
         (OUT, b"\n"),
         (EXIT, b"124"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("parts", "added"),
+    [(["no end"], [b"\n"]), (["an end\n"], []), (["an end\n", ""], []), ([], [])],
+)
+def test_trial_25_text_for_a_terminal_ends_with_a_newline(
+    parts: list[str], added: list[bytes]
+) -> None:
+    """
+    The person's next prompt begins on a line of its own; a pipe gets the text as it is.
+    """
+    ears = {True: Ear(), False: Ear()}
+
+    async def story() -> None:
+        for terminal, ear in ears.items():
+            said = Output(ear.hear, terminal=terminal)
+            for part in parts:
+                await said.write(part)
+            await said.end(0)
+
+    asyncio.run(story())
+
+    written = [(OUT, part.encode()) for part in parts if part]
+    assert ears[False].frames == [*written, (EXIT, b"0")]
+    assert ears[True].frames == [*written, *((OUT, one) for one in added), (EXIT, b"0")]
 
 
 def test_text_is_utf_8_whatever_it_holds() -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the history.
 
     *kind* is `text`, or says what happened: then *text* is the id of a cell, or a note's message.
+    *exit_code* is that of a command that failed.
     """
 
     kind: str
     text: str
     who: str = ""
+    exit_code: int | UnsetType = UNSET
 
 
 def told(text: str, start: int, events: Sequence[tuple[int, Entry]]) -> list[Entry]:

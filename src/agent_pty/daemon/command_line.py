@@ -148,9 +148,10 @@ class CommandLine:
         if _for_client(self._asked):
             await send(frame(ToCaller.FULL))
             return
-        output = Output(send, printed=self._asked.printed or (0, 0))
+        asked = self._asked
+        output = Output(send, printed=asked.printed or (0, 0), terminal=asked.shows_a_person)
         self._caller = Caller(send)
-        program = self._asked.program
+        program = asked.program
         pulse = _Pulse(send)
         try:
             status = await self._run(output, self._caller)

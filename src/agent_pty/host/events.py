@@ -131,11 +131,15 @@ class Detached(Event, frozen=True, kw_only=True, tag="detached"):
 
 
 class CellChanged(Event, frozen=True, kw_only=True, tag="cell"):
-    """A cell began, ended, waits for a person or took longer than its limit."""
+    """A cell began, ended, waits for a person or took longer than its limit.
+
+    *exit_code* is that of a command that ended, if there is one and it is known.
+    """
 
     cell_id: str
     status: str
     waiting_for: str | None = field(name="for", default=None)
+    exit_code: int | None = None
 
 
 class Notify(Event, frozen=True, kw_only=True, tag="notify"):

@@ -12,7 +12,7 @@ from agent_pty.words.option import parsed
 from agent_pty.words.screen import asked
 
 _DIM, _RESET = "\x1b[2m", "\x1b[0m"
-_DIM_CYAN, _DIM_GREEN, _YELLOW = "\x1b[2;36m", "\x1b[2;32m", "\x1b[33m"
+_DIM_CYAN, _DIM_GREEN, _YELLOW, _RED = "\x1b[2;36m", "\x1b[2;32m", "\x1b[33m", "\x1b[31m"
 _SHORT = 8
 _PER_STEP = 5
 
@@ -29,11 +29,22 @@ def line_of(entry: Mapping[str, Any]) -> str | None:
         return text.rstrip() if text.strip() and text.strip() != "..." else None
     if kind == "fired":
         return f"{_DIM_CYAN}── {text[:_SHORT]} ──{_RESET}"
+    if failure := _failure(kind, entry.get("exit_code")):
+        return f"{_RED}── ✗ {failure} ──{_RESET}"
     if kind == "done":
         return f"{_DIM_GREEN}── ✓ ──{_RESET}"
     if kind == "notify":
         return f"{_YELLOW}📢 {text}{_RESET} {dim('(' + one_line(entry['who']) + ')')}"
     return dim(f"── {kind} ──")
+
+
+def _failure(kind: str, exit_code: int | None) -> str:
+    """Say how a cell failed; empty if it did not, or if that is not known."""
+    if kind in ("interrupted", "error"):
+        return kind
+    if not exit_code:
+        return ""
+    return f"exit {exit_code}" if kind == "done" else f"{kind}, exit {exit_code}"
 
 
 def lines_of(entries: Iterable[Mapping[str, Any]]) -> list[str]:

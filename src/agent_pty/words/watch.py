@@ -105,7 +105,9 @@ class _Follower:
             with contextlib.suppress(AgentPtyError):  # it may be gone already
                 await self._text(event.get("cursor"), to_the_end=event["event"] in _ENDS)
         if event["event"] == "cell":
-            await self._say({"kind": event["status"], "text": event["cell_id"], "who": ""})
+            code = event.get("exit_code")
+            entry = {"kind": event["status"], "text": event["cell_id"], "who": ""}
+            await self._say({**entry, "exit_code": code})
         elif event["event"] == "notify":
             await self._say({"kind": "notify", "text": event["message"], "who": event["from"]})
 

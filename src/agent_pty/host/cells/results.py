@@ -32,6 +32,7 @@ class Event:
     fact: CellFact
     message: str = ""
     who: str = ""
+    exit_code: int | None = None
 
 
 class Results:
@@ -49,11 +50,21 @@ class Results:
 
     # -- what happened
 
-    def note(self, cell_id: str, status: str, *, message: str = "", who: str = "") -> None:
+    def note(
+        self,
+        cell_id: str,
+        status: str,
+        *,
+        message: str = "",
+        who: str = "",
+        exit_code: int | None = None,
+    ) -> None:
         """Remember an event of a cell, or a person's note."""
         fact = CellFact(cell_id=cell_id, status=status, at=_now())
         place = self._output.log.committed
-        self.events.append(Event(place=place, fact=fact, message=message, who=who))
+        self.events.append(
+            Event(place=place, fact=fact, message=message, who=who, exit_code=exit_code)
+        )
 
     def fact(self, cell_id: str) -> CellFact | None:
         """Return the last that is known of a cell."""

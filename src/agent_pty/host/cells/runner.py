@@ -361,13 +361,15 @@ class CellRunner:
         return self._capture if cell is self._active else None
 
     def _publish(self, cell: Cell, status: str, waiting_for: str | None = None) -> None:
-        self.results.note(cell.id, status)
+        code = cell.result.exit_code if cell.result is not None else None
+        self.results.note(cell.id, status, exit_code=code)
         self._terminal.events.publish(
             events.CellChanged(
                 cursor=self._terminal.output.cursor,
                 cell_id=cell.id,
                 status=status,
                 waiting_for=waiting_for,
+                exit_code=code,
             )
         )
 

@@ -9,6 +9,7 @@ import time
 from collections import deque
 
 import msgspec
+from msgspec import UNSET
 
 from agent_pty.core.history import Entry, told
 from agent_pty.core.output_paused import paused_remark
@@ -156,7 +157,12 @@ class CellService:
         events = [
             (
                 one.place,
-                Entry(kind=one.fact.status, text=one.message or one.fact.cell_id, who=one.who),
+                Entry(
+                    kind=one.fact.status,
+                    text=one.message or one.fact.cell_id,
+                    who=one.who,
+                    exit_code=one.exit_code or UNSET,
+                ),
             )
             for one in self._runner.results.events
         ]
