@@ -18,6 +18,7 @@ import pytest
 from agent_pty.core.safe import QUIET
 from agent_pty.emulator import Emulator
 from support.agent import Agent, eventually
+from support.person import human
 from support.raw_socket import Wire, wire
 
 LONG = 60_000
@@ -265,3 +266,22 @@ def test_must_hold_4_a_crowd_on_a_flood_costs_nobody_else(agent: Agent) -> None:
     assert grown < 30 * MEGABYTE
     assert QUIET in got
     assert len(got) < 2 * MEGABYTE
+
+
+def test_trial_25_a_person_reads_a_line_for_each_event(shared: Agent) -> None:
+    """
+    On a terminal `watch` prints sentences; with `--json`, and to a pipe, JSON as ever.
+    """
+    shared.new("plain")
+
+    def runs(code: str) -> bool:
+        return bool(shared.ask("run", id="plain", code=code))
+
+    with human(shared, "watch", "plain", "--event", "cell") as person:
+        eventually(lambda: runs("(exit 3)") and person.saw(b", exit 3\r\n"))
+    with human(shared, "watch", "plain", "--event", "cell", "--json") as reader:
+        eventually(lambda: runs("true") and reader.saw(b"\r\n"))
+
+    lines = person.seen.decode().splitlines()
+    assert re.fullmatch(r"\d\d:\d\d:\d\d plain        cell [0-9a-f]{8} done, exit 3", lines[-1])
+    assert json.loads(reader.seen.split(b"\r\n")[0])["event"] == "cell"

@@ -62,6 +62,12 @@ class Human:
         """Return once *data* has come from the program."""
         self.until(lambda: data in self.seen)
 
+    def saw(self, data: bytes) -> bool:
+        """Whether *data* has come from the program so far."""
+        while self._take(0):
+            pass
+        return data in self.seen
+
     def until(self, enough: Callable[[], bool]) -> None:
         """Look on until *enough* was seen."""
         deadline = time.monotonic() + _SECONDS

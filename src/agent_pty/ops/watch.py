@@ -14,7 +14,10 @@ from agent_pty.ops.op import Cursor, Op, Request
 
 
 class Watch(Request, frozen=True, kw_only=True):
-    """Follow the events of one session or of all, one JSON object per line."""
+    """Follow the events of one session or of all, one JSON object per line.
+
+    On a terminal each event is a line of plain words, unless --json is given.
+    """
 
     id: Annotated[str | None, Meta(description="session to follow; all if not given")] = None
     events: Annotated[list[str] | None, Meta(description="only these kinds of event")] = None

@@ -16,6 +16,7 @@ from agent_pty.words.agent_pty import parsed
 from agent_pty.words.arguments import fields_of
 from agent_pty.words.call import Call
 from agent_pty.words.caller import Caller
+from agent_pty.words.event_line import event_line
 from agent_pty.words.followed import Followed, session_of
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.parser import Printed, Subcommand
@@ -61,7 +62,9 @@ class CommandCall:
             raise Usage("--since is a number of one session's events: name the session")
         followed = Followed(self.call, after)
         async for event in followed.events(name, kinds=fields.get("events")):
-            await self.print(safe_json(msgspec.json.encode(event).decode()) + "\n")
+            readable = self.terminal and not self.json
+            text = event_line(event) if readable else safe_json(msgspec.json.encode(event).decode())
+            await self.print(text + "\n")
             await followed.settle()
         return 0
 
