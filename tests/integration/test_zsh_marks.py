@@ -387,13 +387,13 @@ def test_other_uses_are_left_alone(argv: list[str]) -> None:
     assert zsh.inject(argv, {}, NONCE) is None
 
 
-def test_options_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_are_handed_on() -> None:
     """
     The caller's options and environment are kept, and the user's ZDOTDIR is remembered.
     """
-    monkeypatch.setenv("ZDOTDIR", "/users")
+    env = {"A": "b", "ZDOTDIR": "/users"}
 
-    injected = zsh.inject(["/bin/zsh", "-lf", "-o", "vi", "-i"], {"A": "b"}, NONCE)
+    injected = zsh.inject(["/bin/zsh", "-lf", "-o", "vi", "-i"], env, NONCE)
 
     assert injected is not None
     assert injected.argv == ["/bin/zsh", "--vi", "-i", "-l"]

@@ -1154,7 +1154,10 @@ def test_exec_without_a_program_is_refused() -> None:
     With and without the dashes.
     """
     for words in ([], ["--"], ["-j"]):
-        assert spoken("exec", *words).told == (1, "usage: k exec [-j] [-t N] -- argv...\n")
+        assert spoken("exec", *words).told == (
+            1,
+            "usage: k exec [-j] [-t N] [--pager] -- argv...\n",
+        )
 
 
 def test_a_large_output_of_exec_is_read_and_forgotten() -> None:

@@ -11,6 +11,7 @@ from agent_pty.errors import DaemonError
 # short: the keeper's socket lies two levels below, and its path may have 107 bytes.
 _OTHERS = "at"
 _NAME_BYTES = 5
+_SOCKET = "AGENT_PTY_SOCKET"
 
 
 class Layout(NamedTuple):  # every client call makes one, and dataclasses take 12 ms to import
@@ -123,7 +124,16 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
     @property
     def variables(self) -> dict[str, str]:
         """What programs in our sessions need in their environment to find this daemon."""
-        return {"AGENT_PTY_SOCKET": self.socket} if self.base else {}
+        return {_SOCKET: self.socket} if self.base else {}
+
+    def variables_for(self, env: Mapping[str, str]) -> dict[str, str]:
+        """What a program with the environment *env* needs as well to find this daemon."""
+        others = {name: value for name, value in env.items() if name != _SOCKET}
+        try:
+            found = layout(others, cwd="/").socket
+        except DaemonError:
+            found = None
+        return {} if found == self.socket else {_SOCKET: self.socket}
 
     def to_wire(self) -> dict[str, str]:
         """Return the roots, from which the rest follows."""
@@ -164,7 +174,7 @@ def layout(
     base = _absolute(chosen or "~/.agent-pty", env, cwd)
     usual = f"{chosen.rstrip('/')}/agent-pty.sock" if chosen else "~/.agent-pty.sock"
     default = _absolute(usual, env, cwd)
-    given = socket or env.get("AGENT_PTY_SOCKET")
+    given = socket or env.get(_SOCKET)
     logs = _absolute(log_dir, env, cwd) if log_dir else None
     if given:
         where = _absolute(given, env, cwd)

@@ -21,7 +21,7 @@ from agent_pty.ops.words import FULL_CLIENT, Words
 from agent_pty.transports.caller import Caller as Client
 from agent_pty.words import k, km, run
 from agent_pty.words.agent_pty import runs_in_client
-from agent_pty.words.call import Call
+from agent_pty.words.call import Call, no_environment
 from agent_pty.words.caller import Caller
 from agent_pty.words.frames import CallerFrames, FromCaller, ToCaller, frame
 from agent_pty.words.interrupt import Interrupt
@@ -178,6 +178,7 @@ class CommandLine:
             interrupted=self._interrupted,
             bookmark=None if asked.bookmark is None else asked.text(asked.bookmark),
             terminal=asked.shows_a_person,
+            environment=no_environment if asked.build is None else caller.environment,
         )
         if asked.program == "agent-pty":
             return await run.run(call, caller, argv)

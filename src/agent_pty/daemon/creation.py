@@ -6,11 +6,12 @@ import contextlib
 import datetime as dt
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from agent_pty.client.shell import default_shell
+from agent_pty.core.environment import NO_PAGER, of_program
 from agent_pty.core.layout import expanded
 from agent_pty.daemon.ending import Ender
 from agent_pty.daemon.host_link import HostLink
@@ -31,7 +32,7 @@ from agent_pty.process import tree
 class Creator:
     """Starts sessions; if any step fails, nothing of it is left.
 
-    *variables* are those of the environment by which programs in sessions find this daemon.
+    *variables* says what a program needs beside its environment to find this daemon.
     """
 
     def __init__(
@@ -41,13 +42,13 @@ class Creator:
         registry: Registry,
         ender: Ender,
         *,
-        variables: Mapping[str, str] | None = None,
+        variables: Callable[[Mapping[str, str]], Mapping[str, str]] = lambda _env: {},
     ) -> None:
         self._keeper = keeper
         self._pool = pool
         self._registry = registry
         self._ender = ender
-        self._variables = variables or {}
+        self._variables = variables
 
     async def create(self, wanted: Wanted) -> SessionInfo:
         """Start a program in a new session, unless the same request has done so before."""
@@ -57,8 +58,9 @@ class Creator:
         name = self._registry.reserve(wanted.name)
         try:
             argv = [wanted.argv[0] or default_shell(), *wanted.argv[1:]]
-            nonce, cwd = secrets.token_hex(8), _directory(wanted.cwd)
-            program, injected = integrate(argv, wanted.env, nonce, wanted=wanted.marks)
+            nonce, cwd = secrets.token_hex(8), _directory(wanted)
+            env = _environment(wanted, cwd)
+            program, injected = integrate(argv, env, nonce, wanted=wanted.marks)
             spec = _spec(wanted, name=name, argv=argv, cwd=cwd, nonce=nonce, program=program)
             self._registry.expect(spec.instance)
             try:
@@ -81,7 +83,8 @@ class Creator:
             spec=msgspec.to_builtins(spec),
             argv=injected.argv,
             cwd=cwd,
-            env={**injected.env, **self._variables, **marks},
+            env={**injected.env, **self._variables(injected.env), **marks},
+            whole=True,
             secret=injected.secret,
             rows=spec.rows,
             cols=spec.cols,
@@ -146,10 +149,17 @@ def _text(value: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _directory(given: str) -> str:
-    path = expanded(given, os.environ)
+def _environment(wanted: Wanted, cwd: str) -> dict[str, str]:
+    """Return the environment of the program; what the caller adds overrides all else."""
+    pagers = {} if wanted.pager else NO_PAGER
+    return {**of_program(wanted.environment, os.environ, cwd=cwd), **pagers, **wanted.env}
+
+
+def _directory(wanted: Wanted) -> str:
+    home = os.environ if wanted.environment is None else wanted.environment
+    path = expanded(wanted.cwd, home)
     if not path.startswith("/"):
-        raise BadRequest(f"repo {given!r} is not an absolute path", field="repo")
+        raise BadRequest(f"repo {wanted.cwd!r} is not an absolute path", field="repo")
     return path
 
 

@@ -93,7 +93,7 @@ class Daemon:
         self._registry = Registry(layout, self._pool)
         self._ender = Ender(layout, self._keeper, self._pool, self._registry)
         self._creator = Creator(
-            self._keeper, self._pool, self._registry, self._ender, variables=layout.variables
+            self._keeper, self._pool, self._registry, self._ender, variables=layout.variables_for
         )
         self._recovery = Recovery(
             layout=layout,

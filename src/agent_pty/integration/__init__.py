@@ -46,22 +46,23 @@ def integrate(
 ) -> tuple[str | None, Injected]:
     """Return which program *argv* is and how to start it with marks; None: as it is, no marks.
 
-    *env* is what the caller adds to the environment; it is in the result too.
+    *env* is the whole environment of the program; it is in the result too.
     """
-    name = program(argv[0]) if wanted else None
+    name = program(argv[0], path=env.get("PATH")) if wanted else None
     injected = _KNOWN[name](argv, env, nonce) if name is not None else None
     if injected is None:
         return None, Injected(argv=list(argv), env=dict(env))
     return name, injected
 
 
-def program(word: str) -> str | None:
+def program(word: str, *, path: str | None = None) -> str | None:
     """Return which known program a command word names, whatever its link or version.
 
-    `sh` is a second name of another shell, `python3.12` a version of `python`.
+    `sh` is a second name of another shell, `python3.12` a version of `python`. *path* is the PATH
+    by which it will be found; default: our own.
     """
-    path = shutil.which(word) or word
-    names = [os.path.basename(word), os.path.basename(os.path.realpath(path))]
+    file = shutil.which(word, path=path) or word
+    names = [os.path.basename(word), os.path.basename(os.path.realpath(file))]
     for name in names:
         plain = name if name in _KNOWN else _VERSION.sub("", name)
         if (known := _ALIASES.get(plain, plain)) in _KNOWN:

@@ -6,7 +6,6 @@ not through the code of a cell.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 
@@ -39,7 +38,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         "ENV": f"{SCRIPTS}/dash.sh",
         "AGENT_PTY_START": "login" if len(options) < len(argv) - 1 else "rc",
     }
-    users = {**os.environ, **env}.get("ENV")
+    users = env.get("ENV")
     if users is not None:
         added["AGENT_PTY_ENV"] = users
     return Injected(argv=[argv[0], *options], env={**env, **added}, secret=nonce)

@@ -12,7 +12,7 @@ SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Injected:
-    """What to start, and what to add to the environment.
+    """What to start, and its environment.
 
     A program with a *secret* finds it on descriptor 3, once, before its own start-up files run.
     """
@@ -22,6 +22,6 @@ class Injected:
     secret: str | None = None
 
 
-# Takes argv, the caller's additions to the environment and the nonce. None: not interactive, or
+# Takes argv, the environment of the program and the nonce. None: not interactive, or
 # arguments that cannot be combined with ours; then the program is started as it is.
 Inject = Callable[[Sequence[str], Mapping[str, str], str], Injected | None]

@@ -59,9 +59,8 @@ def is_simple(code: str) -> bool:
 
 def _start(env: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """Return what our psqlrc needs to know."""
-    whole = {**os.environ, **env}
-    own = whole.get("PSQLRC")
-    home = whole.get("HOME") or os.path.expanduser("~")
+    own = env.get("PSQLRC")
+    home = env.get("HOME") or os.path.expanduser("~")
     path = own if own is not None else "~/.psqlrc"
     if path.startswith("~/"):
         path = home + path[1:]

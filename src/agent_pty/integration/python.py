@@ -42,7 +42,7 @@ def startup(script: str, env: Mapping[str, str]) -> dict[str, str]:
 
 def lent(name: str, value: str, env: Mapping[str, str]) -> dict[str, str]:
     """Set a variable, and keep the user's value in another, from which our script restores it."""
-    users = {**os.environ, **env}.get(name)
+    users = env.get(name)
     kept = {} if users is None else {f"AGENT_PTY_{name}": users}
     return {name: value, **kept}
 

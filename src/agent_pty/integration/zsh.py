@@ -34,7 +34,7 @@ def inject(argv: Sequence[str], env: Mapping[str, str], nonce: str) -> Injected 
         added["AGENT_PTY_START"] = "norcs"
         # Other letters in the same word as the f stay in effect.
         kept += [f"-{rest}" for word in words if (rest := _beside_f(word))]
-    if (users := {**os.environ, **env}.get("ZDOTDIR")) is not None:
+    if (users := env.get("ZDOTDIR")) is not None:
         added["AGENT_PTY_ZDOTDIR"] = users
     return Injected(argv=[argv[0], *kept], env={**env, **added}, secret=nonce)
 

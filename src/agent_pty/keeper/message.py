@@ -144,6 +144,7 @@ class Spawn(KeeperRequest[Spawned]):
     rows: int
     cols: int
     secret: str | None = None  # see `program.Program`
+    whole: bool = False  # see there; daemons of earlier builds send additions only
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,19 +15,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from agent_pty.core.environment import adapted
 from agent_pty.core.process_mark import RLIMIT_LOCKS
 
 SECRET_FD = 3
 _FREE_FD = 10
 # What the keeper was started with; it raises its own limit, its programs get this one.
 FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
-# These describe the terminal the daemon was started in, not the session's.
-_FOREIGN = ("COLUMNS", "LINES", "TMUX", "TMUX_PANE", "STY", "WINDOWID", "TERM_PROGRAM", "TERMCAP")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What to start and where; *env* is added to the keeper's own environment.
+    """What to start and where; *env* is added to the keeper's own environment, unless *whole*.
 
     All processes that it starts can be recognized by the *mark*.
     """
@@ -40,6 +39,7 @@ class Program:
     # A line that the program can read once, from descriptor SECRET_FD.
     secret: str | None = None
     mark: int | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,8 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
         stage = "cwd"
         os.chdir(program.cwd)
         stage = "exec"
-        os.execvpe(program.argv[0], list(program.argv), environment(program.env))
+        env = program.env if program.whole else environment(program.env)
+        os.execvpe(program.argv[0], list(program.argv), env)
     except BaseException as error:  # noqa: BLE001  this is a fork: nothing may return from here
         os.write(report, json.dumps(failure(stage, error)).encode())
     os._exit(127)
@@ -121,9 +122,8 @@ def mark_process(mark: int | None) -> None:
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program: the keeper's, adapted to our terminal, and *extra*."""
-    base = {name: value for name, value in os.environ.items() if name not in _FOREIGN}
-    return {**base, "TERM": "xterm-256color", "COLORTERM": "truecolor", **extra}
+    """Return the keeper's own environment, adapted to our terminal, and *extra*."""
+    return {**adapted(os.environ), **extra}
 
 
 def failure(stage: str, error: BaseException) -> dict[str, Any]:

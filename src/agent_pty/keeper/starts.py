@@ -63,6 +63,7 @@ class Starts:
             rows=spawn.rows,
             cols=spawn.cols,
             secret=spawn.secret,
+            whole=spawn.whole,
             mark=process_mark(spawn.instance),
         )
         starting = Starting(

@@ -13,6 +13,13 @@ from agent_pty.core.command import Call, Command, assignments, directory, durati
 from agent_pty.core.exit_code import UNKNOWN_STATUS, program_status
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
 from agent_pty.ops.context import Registry
+from agent_pty.ops.environment import (
+    CALLERS_ENVIRONMENT,
+    Added,
+    Environment,
+    Pager,
+    check_environment,
+)
 from agent_pty.ops.model import Gap, Wanted
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
@@ -36,9 +43,9 @@ class Exec(Mutation, frozen=True, kw_only=True):
     id: Annotated[str | None, Meta(description="session name; generated if not given")] = None
     rows: Rows = 24
     cols: Cols = 80
-    env: Annotated[dict[str, str], Meta(description="variables to add to the environment")] = field(
-        default_factory=dict
-    )
+    env: Added = field(default_factory=dict)
+    environment: Environment = None
+    pager: Pager = True
 
 
 class Executed(Struct, frozen=True, kw_only=True):
@@ -61,6 +68,7 @@ async def execute(registry: Registry, request: Exec) -> Executed:
     """Start the program, wait for its exit, read its output and remove the session."""
     if not request.argv[0]:
         raise BadRequest("argv must name a program", field="argv")
+    check_environment(request.env, request.environment)
     name = await _started(registry, request)
     patience = request.timeout_ms or _WEEK_MS
     try:
@@ -107,6 +115,8 @@ async def _create(registry: Registry, request: Exec) -> str:
         argv=request.argv,
         cwd=request.repo,
         env=request.env,
+        environment=request.environment,
+        pager=request.pager,
         rows=request.rows,
         cols=request.cols,
         marks=False,
@@ -182,6 +192,7 @@ OP = Op(
                 directory(),
                 duration("timeout_ms", default="30s", note=", 0: no limit"),
                 assignments("env", "--env", help="environment variable; may be repeated"),
+                CALLERS_ENVIRONMENT,
                 program(required=True),
             ),
             finish=_print_executed,

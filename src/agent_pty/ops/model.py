@@ -213,7 +213,9 @@ class Wanted(Struct, frozen=True, kw_only=True):
     argv: list[str]
     cwd: str
     name: str | None = None
-    env: dict[str, str] = field(default_factory=dict)
+    env: dict[str, str] = field(default_factory=dict)  # added to what the program inherits
+    environment: dict[str, str] | None = None  # the caller's; None: it has not sent its own
+    pager: bool = True
     rows: int = 24
     cols: int = 80
     title: str | None = None

@@ -20,6 +20,13 @@ from agent_pty.core.command import (
 )
 from agent_pty.errors import BadRequest
 from agent_pty.ops.context import Registry
+from agent_pty.ops.environment import (
+    CALLERS_ENVIRONMENT,
+    Added,
+    Environment,
+    Pager,
+    check_environment,
+)
 from agent_pty.ops.model import Wanted
 from agent_pty.ops.op import Mutation, Op
 
@@ -35,7 +42,6 @@ CompletionMode = Annotated[
         "default: the first of several methods that works",
     ),
 ]
-_LARGEST_ENV = 1024 * 1024
 
 
 class New(Mutation, frozen=True, kw_only=True):
@@ -47,9 +53,9 @@ class New(Mutation, frozen=True, kw_only=True):
     argv: Annotated[list[str] | None, Meta(description="program and arguments, no shell")] = None
     rows: Rows = 24
     cols: Cols = 80
-    env: Annotated[dict[str, str], Meta(description="variables to add to the environment")] = field(
-        default_factory=dict
-    )
+    env: Added = field(default_factory=dict)
+    environment: Environment = None
+    pager: Pager = True
     title: Annotated[str | None, Meta(description="a label for people")] = None
     isolate: Annotated[bool, Meta(description="give it a host process of its own")] = False
     marks: Annotated[bool, Meta(description="let shells and REPLs mark where commands end")] = True
@@ -71,12 +77,14 @@ async def new(registry: Registry, request: New) -> Created:
         raise BadRequest("backend tmux is not built yet: use pty", field="backend")
     if request.shell and request.argv:
         raise BadRequest("give either shell or argv, not both", field="argv")
-    _check_env(request.env)
+    check_environment(request.env, request.environment)
     wanted = Wanted(
         name=request.id,
         argv=_program(request),
         cwd=request.repo,
         env=request.env,
+        environment=request.environment,
+        pager=request.pager,
         rows=request.rows,
         cols=request.cols,
         title=request.title,
@@ -96,14 +104,6 @@ def _program(request: New) -> list[str]:
     if any("\0" in word for word in [*argv, request.repo]):
         raise BadRequest("a program and its directory cannot contain NUL", field="argv")
     return argv
-
-
-def _check_env(env: dict[str, str]) -> None:
-    for name, value in env.items():
-        if not name or "=" in name or "\0" in name + value:
-            raise BadRequest(f"bad environment variable {name!r}", field="env")
-    if sum(len(name) + len(value) for name, value in env.items()) > _LARGEST_ENV:
-        raise BadRequest("the environment is larger than 1 MiB", field="env")
 
 
 async def _create(call: Call, fields: Fields) -> int:
@@ -143,6 +143,7 @@ OP = Op(
                     fill=_shell,
                 ),
                 assignments("env", "--env", help="environment variable; may be repeated"),
+                CALLERS_ENVIRONMENT,
                 part(
                     "ready", "--ready", action="store_true", help="return when its prompt is ready"
                 ),

@@ -33,6 +33,10 @@ class Ops(Protocol):
         """
 
 
+async def no_environment() -> None:
+    """Stand for the environment of a caller that cannot be asked: it is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """The state of one call."""
@@ -45,6 +49,8 @@ class Call:
     interrupted: Interrupt
     bookmark: str | None = None  # where a daemon that died had come to
     terminal: bool = False  # whether standard output is one: a person reads it
+    # Asks the caller for its environment; None if its script is too old to be asked.
+    environment: Callable[[], Awaitable[Mapping[str, str] | None]] = no_environment
 
     async def resolve(self, given: str | None) -> str | None:
         """Return the session meant: the one given, else K_SESSION, else the only one there is."""

@@ -18,6 +18,7 @@ class Caller:
         self._send = send
         self._answered: asyncio.Future[bytes] | None = None
         self._data = bytearray()
+        self._environment: dict[str, str] | None = None
 
     def feed(self, kind: FromCaller, payload: bytes) -> None:
         """Take a frame of the script."""
@@ -39,9 +40,11 @@ class Caller:
 
     async def environment(self) -> dict[str, str]:
         """Return the environment; bytes that are not UTF-8 are surrogates."""
-        data = await self._ask(ToCaller.SEND, b"env")
-        pairs = (os.fsdecode(item).partition("=") for item in data.split(b"\0") if item)
-        return {name: value for name, _, value in pairs}
+        if self._environment is None:
+            data = await self._ask(ToCaller.SEND, b"env")
+            pairs = (os.fsdecode(item).partition("=") for item in data.split(b"\0") if item)
+            self._environment = {name: value for name, _, value in pairs}
+        return self._environment
 
     async def read_file(self, path: str) -> bytes:
         """Return the content of a file; a relative path begins at the caller's directory."""

@@ -4,53 +4,65 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from agent_pty.core.exit_code import program_status
+from agent_pty.core.layout import expanded
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import not_kept, resolved
 from agent_pty.words.interrupt import GivenUp, give_up
+from agent_pty.words.new_options import NewOptions, parsed_new
 from agent_pty.words.option import milliseconds, parsed
 
 _ROWS, _COLS = 40, 120
 _READY_MS = 20_000
 _TIMED_OUT, _INTERRUPTED = 124, 130
-_EXEC = "k exec [-j] [-t N] -- argv..."
+_EXEC = "k exec [-j] [-t N] [--pager] -- argv..."
 # With any of these a command needs a shell to be understood.
 _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
 
 
 async def new(call: Call, words: list[str]) -> int:
     """Start a session and return when its prompt is ready."""
-    name, rest = checked(words[0]), words[1:]
-    frame, shown = _frame([word for word in rest if _is_option(word)], call.cwd)
+    given = parsed_new(words)
+    name = given.name
+    frame, shown = _frame(given.frames, call.cwd)
     if await _alive(call, name):
-        await call.output.line(f"OK {name} (alive)")
+        await _say_new(call, given, "alive", f"OK {name} (alive)")
         return 0
-    command = " ".join(word for word in rest if not _is_option(word)) or "bash"
     try:
-        await _create(call, name, command, frame)
+        await _create(call, given, frame)
     except SessionExists:  # somebody else was faster
-        await call.output.line(f"OK {name} (alive)")
+        await _say_new(call, given, "alive", f"OK {name} (alive)")
         return 0
     except AgentPtyError as error:
         raise Refusal(f"ERR {error}") from None
-    await call.output.line(f"OK {name}" + (f" prompt={shown!r}" if shown is not None else ""))
+    prompt = f" prompt={shown!r}" if shown is not None else ""
+    await _say_new(call, given, "created", f"OK {name}{prompt}")
     return 0
 
 
-async def _create(call: Call, name: str, command: str, frame: str | None) -> None:
+async def _say_new(call: Call, given: NewOptions, status: str, plain: str) -> None:
+    facts = {"session": given.name, "status": status}
+    await call.output.line(jsoned(facts) if given.json else plain)
+
+
+async def _create(call: Call, given: NewOptions, frame: str | None) -> None:
+    name, environment = given.name, await call.environment()
     await call.ops.ask(
         "new",
         id=name,
-        repo=call.cwd,
-        argv=_argv(command),
-        rows=_ROWS,
-        cols=_COLS,
+        repo=_directory(call.cwd, given.repo, environment or {}),
+        argv=given.argv or _argv(" ".join(given.command) or "bash"),
+        rows=given.rows,
+        cols=given.cols,
+        env=given.env,
+        environment=environment,
+        pager=given.pager,
         frame=frame,
     )
     try:
@@ -76,8 +88,8 @@ def _argv(command: str) -> list[str]:
     return shlex.split(command) or ["bash"]
 
 
-def _is_option(word: str) -> bool:
-    return word.startswith(("--prompt=", "--frame=", "--exact=", "--hook="))
+def _directory(cwd: str, given: str, environment: Mapping[str, str]) -> str:
+    return os.path.normpath(os.path.join(cwd, expanded(given, environment)))
 
 
 def _frame(options: list[str], cwd: str) -> tuple[str | None, str | None]:
@@ -223,13 +235,20 @@ async def notify(call: Call, words: list[str]) -> int:
 
 async def execute(call: Call, words: list[str]) -> int:
     """Run one program in a terminal of its own and say what it wrote; exit as it did."""
-    given = parsed(words, usage=_EXEC, flags=("-j",), numbers=("-t",))
+    given = parsed(words, usage=_EXEC, flags=("-j", "-e", "--pager"), numbers=("-t",))
     argv = given.words[1:] if given.words[:1] == ["--"] else given.words
     if not argv:
         raise Refusal(f"usage: {_EXEC}")
     limit = max(0, milliseconds(given, 30))
     asking = call.ops.ask(
-        "exec", argv=argv, repo=call.cwd, timeout_ms=limit, rows=_ROWS, cols=_COLS
+        "exec",
+        argv=argv,
+        repo=call.cwd,
+        timeout_ms=limit,
+        rows=_ROWS,
+        cols=_COLS,
+        environment=await call.environment(),
+        pager="--pager" in given.flags,
     )
     try:
         done = await call.interrupted.guard(asking, give_up)
