@@ -33,6 +33,7 @@ from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.output import Output
 from support.command_output import ERR, OUT, Ear
 
+DURATION = "seconds or a duration such as 500ms, 30s, 5m"
 CELL = "0123456789ab"
 WORK = {"id": "work", "active": True, "argv": ["bash"], "exit_code": None, "state": "running"}
 GONE = {"id": "gone", "active": False, "argv": ["sh", "-c", "x y"], "exit_code": 3, "state": "x"}
@@ -481,7 +482,7 @@ def test_a_limit_that_is_no_number_is_refused() -> None:
     heard = spoken("run", "-t", "1.5", "work", "x")
 
     usage = "usage: k run [-j] [-t N] [session] <code>"
-    assert heard.told == (1, f"{usage}\n-t takes a whole number, not '1.5'\n")
+    assert heard.told == (1, f"{usage}\n-t takes {DURATION}, not '1.5'\n")
     assert spoken("history", "-n").told == (1, "usage: k history [-n N] [session]\n")
 
 

@@ -61,7 +61,7 @@ async def history(call: Call, words: list[str]) -> int:
     """Say the last lines with what happened to cells, for people."""
     given = parsed(words, usage="k history [-n N] [session]", flags=("-j",), numbers=("-n",))
     name = await resolved(call, given.words[0] if given.words else None)
-    lines = max(0, given.numbers.get("-n", 5)) * _PER_STEP
+    lines = int(max(0, given.numbers.get("-n", 5))) * _PER_STEP
     # Blank and repeated lines are left out afterwards, so ask for more.
     past = await asked(call, "history", name, lines=min(100_000, lines * 4))
     if "-j" in given.flags:
