@@ -123,13 +123,13 @@ def test_the_screen_object_has_the_keys_of_the_contract(shared: Agent) -> None:
 
 def test_wait_prints_the_screen(shared: Agent) -> None:
     """
-    `wait` prints the screen it saw, without a newline added.
+    After the matching line `wait` prints the screen it saw, without a newline added.
     """
     quiet(shared, "wait-screen", "echo hello")
 
     said = shared.cli("wait", "wait-screen", "--until", "set-up")
 
-    assert (said.returncode, said.stdout) == (0, "hello\nset-up")
+    assert (said.returncode, said.stdout) == (0, "matched set-up: set-up\nhello\nset-up")
 
 
 def test_list_has_a_line_for_each_session(agent: Agent) -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from agent_pty.core.condition import (
     PROMPT_SETTLES,
+    AnyOf,
     CellOutcome,
     Ended,
     Exit,
@@ -16,7 +17,6 @@ from agent_pty.core.condition import (
     Start,
     Text,
     Tick,
-    debug_form,
     literal,
     machine,
 )
@@ -334,20 +334,37 @@ def test_a_mistake_is_named(condition: str, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
+def whole_line(pattern: str) -> Search:
+    """Search for a whole line that is *pattern*."""
+
+    def search(text: str, *, before: str = "", after: str = "") -> str | None:
+        whole = pattern in text.split("\n") and not before and not after
+        return pattern if whole else None
+
+    return search
+
+
 @pytest.mark.parametrize(
-    ("condition", "shown"),
+    ("text", "line"),
     [
-        ("prompt", "Prompt"),
-        ("exit", "Exit"),
-        ("idle:2s", "Idle { quiet_for: 2s }"),
-        ("regex:a+b", 'Regex { pattern: "a+b" }'),
-        ("screen:menu", 'Regex { pattern: "menu" }'),
-        ("ready", 'Regex { pattern: "ready" }'),
-        ("prompt: yes", 'Regex { pattern: "prompt: yes" }'),
+        ("no error\nerror  \nerror", "error"),
+        ("one\nerror here: 7\n", "error here: 7"),
+        ("an error\nover two\n", "an error"),
     ],
 )
-def test_a_condition_is_shown_as_the_seed_shows_it(condition: str, shown: str) -> None:
+def test_trial_20_the_answer_has_the_line_of_the_match(text: str, line: str) -> None:
     """
-    Error messages are compared by scripts: their form is a contract.
+    Of several lines with the same text, the one that matches is the answer's line.
     """
-    assert debug_form(condition) == shown
+    pattern = {"error": whole_line("error"), "error here: 7": literal("here"), "an error": _two}[line]
+    conditions = AnyOf([("c", False, Text(pattern))])
+
+    met = conditions.feed(Output(at=0.0, view=Seen(text=text)))
+
+    assert met is not None
+    assert met.line == line
+
+
+def _two(text: str, *, before: str = "", after: str = "") -> str | None:
+    del before, after
+    return "an error\nover" if "an error\nover" in text else None

@@ -414,15 +414,14 @@ def test_exit_statuses_are_distinct(shared: Agent) -> None:
 
 def test_a_timeout_says_what_was_waited_for(shared: Agent) -> None:
     """
-    The message of a timeout is the contract's, and its details have what was seen.
+    The message of a timeout has the condition as it was given; its details have what was seen.
     """
     shared.new("late")
 
     with pytest.raises(WaitTimeout) as caught:
         wait(shared, "late", "regex:ne+dle", timeout_ms=0)
 
-    message = 'timed out waiting for Regex { pattern: "ne+dle" } in session late'
-    assert str(caught.value) == message
+    assert str(caught.value) == "timed out waiting for regex:ne+dle in session late"
     assert caught.value.details["observation"]["screen"]["text"] == "$"
 
 
@@ -837,3 +836,48 @@ def test_trial_15_a_wait_for_several_says_which_prompt_is_a_guess(agent: Agent) 
         "marked matched prompt",
         "plain matched prompt (a guess)",
     ]
+
+
+def test_trial_20_a_wait_begins_with_the_line_that_matched(shared: Agent) -> None:
+    """
+    The text of a wait begins with its condition and the matching line; then comes the screen.
+    """
+    shared.new("line")
+    run(shared, "line", "echo no port; echo port $((8000+80)) is open; echo last")
+
+    said = shared.cli("wait", "line", "--until", r"regex:^port \d+")
+    brief = shared.cli("wait", "line", "--until", r"regex:^port \d+", "--brief")
+
+    first, _, screen = said.stdout.partition("\n")
+    assert first == r"matched regex:^port \d+: port 8080 is open"
+    assert "no port\nport 8080 is open\n" in screen
+    assert brief.stdout == first + "\n"
+
+
+def test_trial_20_a_failed_wait_says_on_what(shared: Agent) -> None:
+    """
+    A condition that means failure is named as such; one that is no text has no line.
+    """
+    shared.new("fails")
+    run(shared, "fails", "echo error-$((1+1)): disk; sleep 1000")
+
+    failed = shared.cli("wait", "fails", "--until", "never", "--fail-on", "error-2", "--brief")
+    idle = shared.cli("wait", "fails", "--until", "idle:10ms", "--brief")
+
+    assert failed.stdout == "failed on error-2: error-2: disk\n"
+    assert idle.stdout == "matched idle:10ms\n"
+
+
+def test_trial_20_a_timeout_shows_the_condition_as_given_and_the_last_lines(shared: Agent) -> None:
+    """
+    A wait in vain prints the end of the screen, and a message with the text as it was given.
+    """
+    shared.new("vain")
+    run(shared, "vain", "seq 100 120; sleep 1000")
+    wait(shared, "vain", "120")
+
+    said = shared.cli("wait", "vain", "--until", "done (ok?)", "--timeout", "0")
+
+    assert said.returncode == TIMEOUT
+    assert said.stderr == "error: timed out waiting for done (ok?) in session vain\n"
+    assert said.stdout == "".join(f"{number}\n" for number in range(111, 121))

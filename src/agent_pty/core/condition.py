@@ -8,9 +8,8 @@ when it wants a `Tick`. Patterns are per line: `^` and `$` match at the borders 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from agent_pty.core.duration import seconds
@@ -20,9 +19,6 @@ from agent_pty.errors import BadRequest
 # unchanged this long waits for new input.
 PROMPT_SETTLES = 0.03
 _LONGEST_PATTERN = 4096
-
-# What the seed escapes when it turns a literal into a pattern.
-_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 
 
 class Search(Protocol):
@@ -138,6 +134,17 @@ class Text:
         view = event.view
         return self._search(view.text, before=view.before, after=view.after)
 
+    def line(self, event: Event, found: str) -> str:
+        """Return the first line that matches; of a match over several lines, their first."""
+        view = event.view
+        drawn = isinstance(event, ScreenDrawn)
+        lines = (view.screen if drawn else view.text).split("\n")
+        before = "" if drawn else view.before
+        for number, line in enumerate(lines):
+            if self._search(line, before="" if number else before) is not None:
+                return line.rstrip()
+        return found.strip("\n").partition("\n")[0].rstrip()
+
 
 class Prompt:
     """Met when a prompt stays unchanged."""
@@ -244,15 +251,36 @@ def machine(
     return Text(literal(condition))
 
 
-def debug_form(condition: str) -> str:
-    """Return a condition as the seed's error messages show it."""
-    kind, colon, rest = condition.partition(":")
-    if condition in ("prompt", "exit"):
-        return condition.capitalize()
-    if kind == "idle" and colon:
-        return f"Idle {{ quiet_for: {rest} }}"
-    if kind == "cell" and colon:
-        return f"Cell {{ id: {rest} }}"
-    pattern = rest if kind in ("regex", "screen") and colon else _SPECIAL.sub(r"\\\g<0>", condition)
-    quoted = pattern.replace("\\", "\\\\").replace('"', '\\"')
-    return f'Regex {{ pattern: "{quoted}" }}'
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """The condition that came true, the text that made it so, and the line which that is in."""
+
+    condition: str
+    failing: bool
+    found: str
+    guess: bool = False  # a prompt that no mark confirms
+    line: str | None = field(default=None, compare=False)
+
+
+class AnyOf:
+    """Several conditions, each with whether it means failure; the first that is met answers."""
+
+    def __init__(self, machines: Sequence[tuple[str, bool, Machine]]) -> None:
+        self._machines = machines
+
+    @property
+    def deadline(self) -> float | None:
+        """The earliest of all."""
+        deadlines = [test.deadline for _, _, test in self._machines]
+        return min((one for one in deadlines if one is not None), default=None)
+
+    def feed(self, event: Event) -> Met | None:
+        """Give all of them the event, also those after one that is met."""
+        met: Met | None = None
+        for condition, failing, test in self._machines:
+            found = test.feed(event)
+            if found is None or met is not None:
+                continue
+            line = test.line(event, found) if isinstance(test, Text) else None
+            met = Met(condition=condition, failing=failing, found=found, line=line)
+        return met

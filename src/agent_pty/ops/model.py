@@ -164,6 +164,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     output_paused: bool | None
     # The prompt that ended the wait only looks like one: the program does not mark it.
     guess: bool
+    # The whole line that the matching text is in; null if no text was waited for.
+    line: str | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):

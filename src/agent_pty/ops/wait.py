@@ -21,10 +21,19 @@ from agent_pty.core.command import (
     part,
 )
 from agent_pty.core.output_paused import paused_remark
-from agent_pty.errors import AgentPtyError, BadRequest, Usage, from_wire, unwrapped
+from agent_pty.errors import (
+    AgentPtyError,
+    BadRequest,
+    SessionEnded,
+    Usage,
+    WaitTimeout,
+    from_wire,
+    unwrapped,
+)
 from agent_pty.ops.context import Registry, Session
 from agent_pty.ops.model import Observation
 from agent_pty.ops.op import Cursor, Keyed, Op, failure
+from agent_pty.ops.wait_text import last_lines, matched_line
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_CONDITIONS = 32
@@ -182,14 +191,25 @@ async def _wait(call: Call, fields: Fields) -> int:
     if len(o.names) > 1 or o.any or o.all:
         del fields["since"]
         return await _wait_for_several(call, {**fields, "mode": "all" if o.all else "any"})
-    seen = await call.ask("wait", id=o.names[0], **fields)
-    rest = f"agent-pty read {o.names[0]} --since CURSOR"
+    try:
+        seen = await call.ask("wait", id=o.names[0], **fields)
+    except (WaitTimeout, SessionEnded) as error:
+        if not call.json:
+            await call.print(last_lines(error.details.get("observation")))
+        raise
     if call.json:
         await call.show_json(seen)
     else:
-        await call.print(fitted_text(call, seen["screen"]["text"], rest=rest))
-        await _print_remarks(call, seen)
+        await _print_seen(call, seen)
     return _FAIL_ON if seen["failed"] else 0
+
+
+async def _print_seen(call: Call, seen: dict[str, Any]) -> None:
+    await call.print(f"{matched_line(seen)}\n")
+    if not call.options.brief:
+        rest = f"agent-pty read {seen['id']} --since CURSOR"
+        await call.print(fitted_text(call, seen["screen"]["text"], rest=rest))
+    await _print_remarks(call, seen)
 
 
 async def _print_remarks(call: Call, seen: dict[str, Any]) -> None:
@@ -252,6 +272,7 @@ OP = Op(
                 ),
                 duration("timeout_ms", default="30s"),
                 TOKENS,
+                part("brief", "--brief", action="store_true", help="print no screen"),
                 part("any", "--any", action="store_true", help="until one session matches"),
                 part("all", "--all", action="store_true", help="until all sessions match"),
             ),

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from agent_pty.core.condition import Met
 from agent_pty.errors import BadRequest, UnknownCell
 from agent_pty.host import events
 from agent_pty.host.terminal.input import Input
 from agent_pty.host.waits.view import OVERLAP, STEP, WHOLE, InputPoint, TextView, point_now, window
-from agent_pty.host.waits.waits import Met, ProgramEnded, Waits
+from agent_pty.host.waits.waits import ProgramEnded, Waits
 from agent_pty.ops.model import Ending
 from support.terminal import NONCE, Program, program
 

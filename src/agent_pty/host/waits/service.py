@@ -6,14 +6,14 @@ import asyncio
 import dataclasses
 from collections.abc import Sequence
 
-from agent_pty.core.condition import debug_form
+from agent_pty.core.condition import Met
 from agent_pty.core.output_paused import paused_suffix
 from agent_pty.errors import WaitTimeout
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.screen import ScreenReader
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.waits.view import InputPoint
-from agent_pty.host.waits.waits import Met, ProgramEnded, Waits
+from agent_pty.host.waits.waits import ProgramEnded, Waits
 from agent_pty.ops.model import Observation, ProcessSnapshot
 from agent_pty.process import table
 
@@ -85,6 +85,7 @@ class WaitService:
             id=terminal.name,
             output_paused=terminal.output_paused,
             guess=met.guess if met else False,
+            line=met.line[:_TAIL_CHARACTERS] if met and met.line is not None else None,
         )
 
 
@@ -94,4 +95,4 @@ def _processes(root: int) -> ProcessSnapshot | None:
 
 
 def _shown(conditions: Sequence[str]) -> str:
-    return " or ".join(debug_form(condition) for condition in conditions)
+    return " or ".join(conditions)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_pty.core.condition import (
+    AnyOf,
     CellOutcome,
     Ended,
     Event,
-    Machine,
+    Met,
     Output,
     ScreenDrawn,
     Start,
@@ -35,16 +36,6 @@ from agent_pty.host.waits.view import (
 _SEARCH_AFTER = 0.005
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Met:
-    """The condition that came true, and the text that made it so."""
-
-    condition: str
-    failing: bool
-    found: str
-    guess: bool = False  # a prompt that no mark confirms
-
-
 class ProgramEnded(Exception):
     """The program ended and no condition was met by that."""
 
@@ -52,7 +43,7 @@ class ProgramEnded(Exception):
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Waiter:
     point: InputPoint
-    machines: list[tuple[str, bool, Machine]]
+    conditions: AnyOf
     answer: asyncio.Future[Met]
     seen: int
     drawn: int
@@ -98,16 +89,13 @@ class Waits:
     ) -> Met:
         """Return when a condition is met; the caller bounds the time. Cancelling leaves nothing."""
         conditions = [*((text, True) for text in fail_on), *((text, False) for text in until)]
+        made = [
+            (text, failing, machine(text, compiled=compiled, outcome=self._outcome, since=since))
+            for text, failing in conditions
+        ]
         waiter = _Waiter(
             point=point,
-            machines=[
-                (
-                    text,
-                    failing,
-                    machine(text, compiled=compiled, outcome=self._outcome, since=since),
-                )
-                for text, failing in conditions
-            ],
+            conditions=AnyOf(made),
             answer=asyncio.get_running_loop().create_future(),
             seen=point.place,
             drawn=self._output.transcript.drawn,
@@ -206,20 +194,19 @@ class Waits:
     def _feed(self, waiter: _Waiter, event: Event) -> None:
         if waiter.answer.done():
             return
-        for condition, failing, test in waiter.machines:
-            found = test.feed(event)
-            if found is not None and not waiter.answer.done():
-                guess = condition == "prompt" and not prompt_is_marked(self._output, waiter.point)
-                met = Met(condition=condition, failing=failing, found=found, guess=guess)
-                waiter.answer.set_result(met)
+        met = waiter.conditions.feed(event)
+        if met is None:
+            return
+        guess = met.condition == "prompt" and not prompt_is_marked(self._output, waiter.point)
+        waiter.answer.set_result(replace(met, guess=guess))
 
     def _arm(self, waiter: _Waiter) -> None:
         if waiter.timer is not None:
             waiter.timer.cancel()
             waiter.timer = None
-        deadlines = [test.deadline for _, _, test in waiter.machines if test.deadline is not None]
-        if deadlines and not waiter.answer.done():
-            delay = max(0.0, min(deadlines) - time.monotonic())
+        deadline = waiter.conditions.deadline
+        if deadline is not None and not waiter.answer.done():
+            delay = max(0.0, deadline - time.monotonic())
             loop = asyncio.get_running_loop()
             waiter.timer = loop.call_later(delay, self._tick, waiter)
 
