@@ -345,26 +345,22 @@ def whole_line(pattern: str) -> Search:
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
+    ("search", "text", "line"),
     [
-        ("no error\nerror  \nerror", "error"),
-        ("one\nerror here: 7\n", "error here: 7"),
-        ("an error\nover two\n", "an error"),
+        (whole_line("error"), "no error\nerror\nerror", "error"),
+        (literal("here"), "one\nerror here: 7  \n", "error here: 7"),
+        (literal("an error\nover"), "one\nan error\nover two\n", "an error"),
     ],
 )
-def test_trial_20_the_answer_has_the_line_of_the_match(text: str, line: str) -> None:
+def test_trial_20_the_answer_has_the_line_of_the_match(
+    search: Search, text: str, line: str
+) -> None:
     """
     Of several lines with the same text, the one that matches is the answer's line.
     """
-    pattern = {"error": whole_line("error"), "error here: 7": literal("here"), "an error": _two}[line]
-    conditions = AnyOf([("c", False, Text(pattern))])
+    conditions = AnyOf([("c", False, Text(search))])
 
     met = conditions.feed(Output(at=0.0, view=Seen(text=text)))
 
     assert met is not None
     assert met.line == line
-
-
-def _two(text: str, *, before: str = "", after: str = "") -> str | None:
-    del before, after
-    return "an error\nover" if "an error\nover" in text else None

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-# Not one of those in use here (1 to 8, 124, 125), nor of those with a meaning to shells (126 and
+# Not one of those in use here (1 to 9, 124, 125), nor of those with a meaning to shells (126 and
 # above) or to xargs and fish (123).
 UNKNOWN_STATUS: Final = 122
+
+# Of `run --until`: the code ended well, but no condition came true.
+UNMET_STATUS: Final = 9
 
 _SHELLS = frozenset(
     {"ash", "bash", "csh", "dash", "elvish", "fish", "hush", "ksh", "lksh", "mksh", "nu", "oksh"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 
 from agent_pty.core.command import NAME, TOKENS, Command, Part, duration, part, text_or_stdin
 from agent_pty.core.history import Entry
@@ -14,6 +14,7 @@ from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
 from agent_pty.ops.cell_text import print_result, print_so_far
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
+from agent_pty.ops.wait import several
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _MOST_LINES = 100_000
@@ -40,13 +41,21 @@ class Run(Mutation, frozen=True, kw_only=True):
     """Run code in the shell or REPL of a session and return its output and exit code.
 
     The command exits as the code did; 4: timeout, 8: it waits for a person, 122: the exit code is
-    unknown, because a nested or remote shell does not report it.
+    unknown, because a nested or remote shell does not report it. With `--until` it exits with 0
+    when a condition came true, and the code runs on; 9: the code ended well, but none came true.
     """
 
     id: Id
     code: Code
     timeout_ms: Limit = 30_000
     spill: Spill = True
+    until: Annotated[
+        str | list[str],
+        Meta(
+            description="return also when this is true of the output of this code, which runs on: "
+            "text, regex:P, screen:P, prompt, idle:2s or exit; several: the first that is true"
+        ),
+    ] = field(default_factory=list)
 
 
 class Fire(Mutation, frozen=True, kw_only=True):
@@ -156,7 +165,11 @@ async def run(session: Session, request: Run) -> CellReport:
     """Run the code until it ends, waits for a person or exceeds its limit."""
     limit = _limit(request.timeout_ms)
     return await session.cells.run(
-        _checked(request.code), limit=limit, patience=_patience(limit), spill=request.spill
+        _checked(request.code),
+        limit=limit,
+        patience=_patience(limit),
+        spill=request.spill,
+        until=several(request.until),
     )
 
 
@@ -224,6 +237,17 @@ RUN = Op(
                 NAME,
                 _CODE,
                 duration("timeout_ms", default="30s", note=", 0: no limit"),
+                part(
+                    "until",
+                    "--until",
+                    "-u",
+                    into="until",
+                    action="append",
+                    default=[],
+                    metavar="COND",
+                    help="return when the output has text or regex:P, or on screen:P, prompt, "
+                    "idle:2s, exit; the code runs on; may be repeated",
+                ),
                 TOKENS,
             ),
             finish=print_result,
@@ -231,6 +255,7 @@ RUN = Op(
             examples=(
                 "agent-pty run work 'make test'",
                 "agent-pty run work 'npm ci' --timeout 10m --max-tokens 800",
+                "agent-pty run web 'npm start' --until 'regex:listening on .*'",
                 "agent-pty run py - --json",
             ),
         ),

@@ -51,6 +51,9 @@ class CellReport(Struct, frozen=True, kw_only=True):
     # How often `poll` has answered that it timed out.
     told: int
     lost: int = 0
+    # Of a run with conditions: the one that came true, or those of which none did.
+    matched: str | None = None
+    unmet: str | None = None
 
 
 class CellFact(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_pty.core.command import Call, fitted_text
-from agent_pty.core.exit_code import cell_status
+from agent_pty.core.exit_code import UNMET_STATUS, cell_status
 
 _TIMED_OUT = 4
 _WAITS = 8
@@ -14,8 +14,11 @@ _WAITS = 8
 async def print_result(call: Call, cell: dict[str, Any]) -> int:
     """Print a cell; return its own exit status, or one that says why it has none."""
     await print_so_far(call, cell)
+    if cell.get("matched"):
+        return 0
     by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
-    return by_status.get(cell["status"]) or cell_status(cell)
+    unmet = UNMET_STATUS if cell.get("unmet") else 0
+    return by_status.get(cell["status"]) or cell_status(cell) or unmet
 
 
 async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
@@ -25,8 +28,8 @@ async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
     text = fitted_text(call, text, rest=rest)
     if call.json or text:
         await call.show(cell, text.removesuffix("\n"))
-    remark = _remark(cell)
-    if remark and not call.json:
+    remarks = () if call.json else (_remark(cell), unmet_remark(cell))
+    for remark in filter(None, remarks):
         await call.warn(remark)
     return 0
 
@@ -46,9 +49,19 @@ def _remark(cell: dict[str, Any]) -> str | None:
             return (
                 f"{which} waits for {cell['for']}: {cell['hint'] or 'answer it, or interrupt it'}"
             )
+        case "running" if cell.get("matched"):
+            return f"{which} runs on: {cell['matched']} came true"
         case "running":
             return f"{which} is running" + (f"; {cell['hint']}" if cell["hint"] else "")
     return f"{which}: {fault}" if (fault := _fault(cell)) else _where(cell)
+
+
+def unmet_remark(cell: dict[str, Any]) -> str | None:
+    """Say which conditions of a run did not come true."""
+    if not cell.get("unmet"):
+        return None
+    when = "so far" if cell["status"] in ("timeout", "waiting") else "before it ended"
+    return f"cell {cell['cell_id']}: {cell['unmet']} did not come true {when}"
 
 
 def _where(cell: dict[str, Any]) -> str | None:

@@ -57,9 +57,15 @@ class Cells(Protocol):
         """Return once the program is at its prompt."""
 
     async def run(
-        self, code: str, *, limit: float | None, patience: float, spill: bool
+        self,
+        code: str,
+        *,
+        limit: float | None,
+        patience: float,
+        spill: bool,
+        until: Sequence[str] = (),
     ) -> CellReport:
-        """Run code until it ends, waits for a person or has taken longer than *limit*."""
+        """Run code until it ends, waits for a person, has taken longer than *limit* or *until*."""
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
         """Start code and return."""

@@ -101,8 +101,8 @@ async def wait(session: Session, request: Wait) -> Observation:
     if not request.until:
         raise BadRequest("nothing to wait for: give at least one condition", field="until")
     return await session.waits.wait(
-        until=_several(request.until),
-        fail_on=_several(request.fail_on),
+        until=several(request.until),
+        fail_on=several(request.fail_on),
         patience=request.timeout_ms / 1000,
         since=request.since,
     )
@@ -172,11 +172,12 @@ def _judged(request: WaitMany, outcomes: list[Outcome]) -> Outcomes:
     )
 
 
-def _several(conditions: str | list[str]) -> list[str]:
-    several = [conditions] if isinstance(conditions, str) else conditions
-    if len(several) > _MOST_CONDITIONS:
-        raise BadRequest(f"{len(several)} conditions; at most {_MOST_CONDITIONS} at once")
-    return several
+def several(conditions: str | list[str]) -> list[str]:
+    """Return conditions as a list, which must not be too long."""
+    listed = [conditions] if isinstance(conditions, str) else conditions
+    if len(listed) > _MOST_CONDITIONS:
+        raise BadRequest(f"{len(listed)} conditions; at most {_MOST_CONDITIONS} at once")
+    return listed
 
 
 _FAIL_ON = 7

@@ -5,8 +5,9 @@ client uses the same parsers for help, and for the commands that run there.
 
 Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has
 ended; 6 the host was lost, so whether it acted is unknown; 7 a --fail-on
-condition came true; 8 the cell waits for a person; 130 interrupted. `run`,
-`poll` and `exec` exit as the command did.
+condition came true; 8 the cell waits for a person; 9 `run --until`: it ended
+and no condition came true; 130 interrupted. `run`, `poll` and `exec` exit as
+the command did.
 """
 
 from __future__ import annotations

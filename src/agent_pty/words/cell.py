@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from agent_pty.core.exit_code import UNKNOWN_STATUS, cell_status
+from agent_pty.core.exit_code import UNKNOWN_STATUS, UNMET_STATUS, cell_status
 from agent_pty.errors import (
     AgentPtyError,
     CellActive,
@@ -29,11 +29,12 @@ _MOST_WORDS = 2
 
 async def run(call: Call, words: list[str]) -> int:
     """Run code and say its output."""
-    given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",))
+    given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",), texts=("-u",))
     session, code = await _target(call, given, RUN)
-    limit = milliseconds(given, 30)
+    until = given.texts.get("-u")
+    fields = {"code": code, "timeout_ms": milliseconds(given, 30), "until": until}
     try:
-        cell = await _interruptible(call, session, code, limit)
+        cell = await _interruptible(call, session, fields)
     except InterruptFailed as error:
         return await _unstopped(call, error, json="-j" in given.flags)
     except AgentPtyError as error:
@@ -42,19 +43,19 @@ async def run(call: Call, words: list[str]) -> int:
         await _say_json(call, session, cell)
     else:
         await _say_plain(call, session, cell)
-    status = _status(cell, own="-e" in given.flags)
+    status = _status(cell, own="-e" in given.flags or until is not None)
     if status == UNKNOWN_STATUS and cell["exit_code"] is None and "-j" not in given.flags:
         await call.output.err("k: the exit code is unknown: what ran the code does not report it")
     return status
 
 
-async def _interruptible(call: Call, session: str, code: str, limit: int) -> dict[str, Any]:
+async def _interruptible(call: Call, session: str, fields: dict[str, Any]) -> dict[str, Any]:
     """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
 
     async def stop() -> None:
         await call.ops.ask("interrupt", id=session)
 
-    running = call.ops.ask("run", id=session, code=code, timeout_ms=limit, spill=False)
+    running = call.ops.ask("run", id=session, **fields, spill=False)
     cell: dict[str, Any] = await call.interrupted.guard(running, stop)
     return cell
 
@@ -182,8 +183,11 @@ async def _refused(call: Call, reason: str, *, json: bool) -> int:
 def _status(cell: dict[str, Any], *, own: bool) -> int:
     if not own:
         return 1 if cell["status"] == "error" else 0
+    if cell.get("matched"):
+        return 0
     by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
-    return by_status.get(cell["status"]) or cell_status(cell)
+    unmet = UNMET_STATUS if cell.get("unmet") else 0
+    return by_status.get(cell["status"]) or cell_status(cell) or unmet
 
 
 def _extras(cell: dict[str, Any]) -> dict[str, Any]:
@@ -192,7 +196,8 @@ def _extras(cell: dict[str, Any]) -> dict[str, Any]:
     # An exit code that nobody could report is null. A host of an earlier build does not tell.
     unknown = cell.get("exit_code_unknown", False)
     code = {"exit_code": cell["exit_code"]} if told and (cell["exit_code"] or unknown) else {}
-    return {**code, **({"hint": cell["hint"]} if cell["hint"] else {})}
+    others = {name: cell[name] for name in ("matched", "unmet", "hint") if cell.get(name)}
+    return {**code, **others}
 
 
 def _why(cell: dict[str, Any]) -> dict[str, Any]:
@@ -206,7 +211,7 @@ async def _say_json(call: Call, session: str, cell: dict[str, Any]) -> None:
     elif cell["status"] == "error":
         extras = _extras(cell)
         if cell["error"] == "exited":
-            extras = {"exit_code": cell["exit_code"]}
+            extras = {"exit_code": cell["exit_code"], **extras}
         await call.output.line(jsoned({**facts, "output": cell["error"], **extras}))
     else:
         if cell["for"] is not None:
@@ -222,7 +227,7 @@ async def _say_output(
     extras: dict[str, Any],
 ) -> None:
     """Say an object whose `output` may be larger than memory is to hold: page by page."""
-    if not cell["truncated"]:
+    if not cell["truncated"] or _grows(cell):
         await call.output.line(jsoned({**facts, "output": cell["output"], **extras}))
         return
     lost = 0
@@ -248,13 +253,25 @@ async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
             await call.output.err(f"k: {cell['hint']}")
     else:
         await _say_text(call, session, cell)
+    if cell.get("unmet") and cell["status"] != "timeout":
+        await call.output.err(f"k: {cell['unmet']} did not come true")
+    if _grows(cell):
+        await call.output.err(
+            f"k: {cell['matched']} came true; cell {cell['cell_id']} runs on: "
+            f"k peek {session} shows its output, k int {session} stops it"
+        )
     if cell["status"] == "waiting":
         hint = cell["hint"] or f"answer with k keys {session} ..., or stop it with k int {session}"
         await call.output.err(f"k: waiting for {cell['for']}: {hint}")
 
 
+def _grows(cell: dict[str, Any]) -> bool:
+    """Whether the cell runs on: its output may never end, so its beginning and end must do."""
+    return cell["status"] == "running" and bool(cell.get("matched"))
+
+
 async def _say_text(call: Call, session: str, cell: dict[str, Any]) -> None:
-    if not cell["truncated"]:
+    if not cell["truncated"] or _grows(cell):
         await call.output.line(cell["output"])
         return
     async with contextlib.aclosing(_pages(call, session, cell)) as pages:

@@ -11,6 +11,8 @@ Usage:
   k fire   [-t N] [session] <code>            async fire (default 300s)
   k poll   [session] [cell_id]                poll result (O(1))
   k run    [-j] [-e] [-t N] [session] <code>  sync (default 30s)
+  k run    ... [-u COND] [session] <code>     return when its output has COND (text
+                                              or regex:P); the code runs on
   k await  ...                                alias for run
   k peek   [session] [cell_id]                output so far, nothing collected
   k notify [session] <message>                notification
@@ -29,6 +31,7 @@ Session resolves: explicit arg > K_SESSION env > the only session there is.
 Options come before the session. -j prints JSON everywhere. -t 0: no limit.
 -e: exit with the command's own status (124: timed out, 125: waits for input,
 122: unknown, because a nested or remote shell does not report it).
+-u: 0 when COND came true, else as -e; 9: it ended well, but COND did not come true.
 
 When is a cell finished?
   By itself: bash, zsh, fish, sh, python, ipython, node, psql, sqlite3 and gdb
@@ -45,6 +48,8 @@ JSON output (-j / fire / poll / peek):
   running:      {"cell_id": "...", "status": "running"}
   done:         {"cell_id": "...", "status": "done", "output": "..."}
                 and as last key "exit_code": N unless it is 0; null: unknown
+  -u came true: {"cell_id": "...", "status": "running", "output": "...",
+                 "matched": COND}   if it did not, the last key is "unmet": COND
   waiting:      {"cell_id": "...", "status": "waiting", "for": "input",
                  "output": "..."}   or "secret"; answer with k keys, or k int
   timeout:      {"cell_id": "...", "status": "timeout", "output": ""}
@@ -59,6 +64,7 @@ JSON output (-j / fire / poll / peek):
 Examples:
   k new work && k run work 'make test'
   k run -j -e work 'grep -c error log'
+  k run -u 'regex:listening on' web 'npm start'
   C=$(k fire work 'sleep 60; echo done') ; k poll work
   k run work vim ; k keys work escape : q ! enter
 

@@ -23,20 +23,28 @@ class Parsed:
 
     flags: frozenset[str]
     numbers: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, list[str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
 
 
 def parsed(
-    words: Sequence[str], *, usage: str, flags: Sequence[str] = (), numbers: Sequence[str] = ()
+    words: Sequence[str],
+    *,
+    usage: str,
+    flags: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+    texts: Sequence[str] = (),
 ) -> Parsed:
     """Take options off the front; an unknown one is no option but the first word.
 
     Flags may be written as one word (`-je`); the option at its end may take a value (`-jt 5m`).
+    Those of *texts* may be repeated.
     """
-    rest, seen, values = list(words), set[str](), dict[str, str]()
+    rest, seen = list(words), set[str]()
+    given: dict[str, list[str]] = {}
     while rest:
         one = _option(rest[0])
-        takes_value = one.name in numbers
+        takes_value = one.name in numbers or one.name in texts
         known = takes_value or (one.name in flags and one.value is None)
         if not known or not one.before <= {*flags}:
             break
@@ -45,9 +53,15 @@ def parsed(
         if takes_value and one.value is None and not rest:
             raise Refusal(f"usage: {usage}")
         if takes_value:
-            values[one.name] = rest.pop(0) if one.value is None else one.value
-    found = {option: _value(text, option, usage) for option, text in values.items()}
-    return Parsed(flags=frozenset(seen), numbers=found, words=rest)
+            value = rest.pop(0) if one.value is None else one.value
+            given.setdefault(one.name, []).append(value)
+    found = {
+        option: _value(written[-1], option, usage)
+        for option, written in given.items()
+        if option in numbers
+    }
+    repeated = {option: written for option, written in given.items() if option in texts}
+    return Parsed(flags=frozenset(seen), numbers=found, texts=repeated, words=rest)
 
 
 class _Option(NamedTuple):

@@ -8,8 +8,9 @@
     WAITING    resume: it was answered, or works  RUNNING
     any        finish: its result is known        ENDED
 
-Two things are independent of the phase: `overdue` (it took longer than its limit and still runs)
-and `interrupting` (somebody is stopping it, so its end will be reported as interrupted).
+Three things are independent of the phase: `overdue` (it took longer than its limit and still runs),
+`interrupting` (somebody is stopping it, so its end will be reported as interrupted) and `met` (what
+its caller waited for came true).
 
 Rule of this file: only these methods change a cell, and whatever changes sets `changed`.
 """
@@ -18,16 +19,21 @@ from __future__ import annotations
 
 import asyncio
 import enum
+import secrets
 import time
 from collections.abc import Callable
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from msgspec import Struct
 
 from agent_pty.core.mark import PlacedMark
+from agent_pty.core.short_code import shortened
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.terminal.tty import Modes
 from agent_pty.ops.cell_model import CompletedBy, Status
+
+if TYPE_CHECKING:
+    from agent_pty.host.cells.capture import Capture
 
 WaitingFor = Literal["input", "secret"]
 
@@ -93,14 +99,34 @@ class Phase(enum.Enum):
     ENDED = "ended"
 
 
+class Watch(Protocol):
+    """What the caller of a cell waits for, besides its end; see `until.Until`."""
+
+    def begin(self, cell: Cell, capture: Capture) -> None:
+        """The code is about to be typed."""
+
+    def wrote(self) -> None:
+        """Something was written."""
+
+    def end(self) -> None:
+        """The caller no longer waits."""
+
+
 class Cell:
     """A cell that has the session, or had it."""
 
     def __init__(
-        self, cell_id: str, *, fired: bool, limit: float | None = None, code: str = ""
+        self,
+        cell_id: str,
+        *,
+        fired: bool,
+        limit: float | None = None,
+        code: str = "",
+        watch: Watch | None = None,
     ) -> None:
         self.id = cell_id
         self.fired = fired
+        self.watch = watch
         self.limit = limit
         self.code = code  # shortened, to tell it from other cells
         self.changed = asyncio.Event()
@@ -112,10 +138,19 @@ class Cell:
         self._hint: str | None = None
         self._overdue = False
         self._interrupting = False
+        self._met = False
         self._nudged = False
         self._caller_left = False
         self._timeouts_reported = 0
         self._result: Result | None = None
+
+    @classmethod
+    def new(
+        cls, code: str, *, limit: float | None, fired: bool = False, watch: Watch | None = None
+    ) -> Cell:
+        """Return a cell that will run *code*."""
+        short = shortened(code)
+        return cls(secrets.token_hex(6), fired=fired, limit=limit, code=short, watch=watch)
 
     @classmethod
     def resumed(cls, start: CellStart) -> Cell:
@@ -170,6 +205,11 @@ class Cell:
         return self._interrupting
 
     @property
+    def met(self) -> bool:
+        """Whether what its caller waited for came true."""
+        return self._met
+
+    @property
     def kept(self) -> bool:
         """Whether its result must be kept: nobody waited for its end."""
         return self.fired or self._caller_left
@@ -191,8 +231,8 @@ class Cell:
 
     @property
     def settled(self) -> bool:
-        """Whether there is something to report: it ended, or waits for a person."""
-        return self._phase in (Phase.WAITING, Phase.ENDED)
+        """Whether there is something to report: it ended, waits for a person, or was met."""
+        return self._met or self._phase in (Phase.WAITING, Phase.ENDED)
 
     @property
     def status(self) -> Status:
@@ -248,6 +288,11 @@ class Cell:
     def report_timeout(self) -> None:
         """`poll` has answered that it timed out."""
         self._timeouts_reported += 1
+
+    def meet(self) -> None:
+        """What its caller waited for came true."""
+        self._met = True
+        self.changed.set()
 
     def interrupt(self) -> None:
         """Somebody begins to stop it."""

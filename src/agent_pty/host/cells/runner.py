@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import secrets
 import time
 from collections.abc import Sequence
 
@@ -18,13 +17,12 @@ from agent_pty.core.certainty import question_after
 from agent_pty.core.mark import PlacedMark
 from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.quit_keys import how_to_quit
-from agent_pty.core.short_code import shortened
 from agent_pty.core.tty_state import Verdict
 from agent_pty.errors import CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import events
 from agent_pty.host.cells.background import Background
 from agent_pty.host.cells.capture import EXITED, Capture
-from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor
+from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor, Watch
 from agent_pty.host.cells.cell_start import cell_start
 from agent_pty.host.cells.completion import (
     INCOMPLETE,
@@ -101,9 +99,11 @@ class CellRunner:
 
     # -- beginning
 
-    async def run(self, code: str, *, limit: float | None, patience: float) -> Cell:
-        """Run code; return when it ended, waits for a person or took longer than *limit*."""
-        cell = await self._begin(code, fired=False, limit=limit, patience=patience)
+    async def run(
+        self, code: str, *, limit: float | None, patience: float, watch: Watch | None = None
+    ) -> Cell:
+        """Run code until it ends, waits for a person, takes longer than *limit* or is met."""
+        cell = await self._begin(code, Cell.new(code, limit=limit, watch=watch), patience)
         try:
             async with asyncio.timeout_at(None if limit is None else cell.began + limit):
                 await cell.until(lambda: cell.settled)
@@ -112,12 +112,18 @@ class CellRunner:
         except asyncio.CancelledError:
             self._abandon(cell)
             raise
+        finally:
+            if watch is not None:
+                watch.end()
         cell.leave()
+        if cell.met and cell.result is None and cell.start is not None:
+            # It runs on as one that was fired: the limit was that of its caller.
+            self.results.begin(msgspec.structs.replace(cell.start, limit=None))
         return cell
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> Cell:
         """Start code and return at once."""
-        cell = await self._begin(code, fired=True, limit=limit, patience=patience)
+        cell = await self._begin(code, Cell.new(code, limit=limit, fired=True), patience)
         if cell.result is None and cell.start is not None:
             self.results.begin(cell.start)
             self._limit(cell)
@@ -138,11 +144,10 @@ class CellRunner:
             left = cell.began + cell.limit - time.monotonic()
             asyncio.get_running_loop().call_later(max(0.0, left), self._expire, cell)
 
-    async def _begin(self, code: str, *, fired: bool, limit: float | None, patience: float) -> Cell:
+    async def _begin(self, code: str, cell: Cell, patience: float) -> Cell:
         self._check_alive()
         if self._active is not None:
             raise CellActive(self._active.id)
-        cell = Cell(secrets.token_hex(6), fired=fired, limit=limit, code=shortened(code))
         self._active = cell
         try:
             await self.ready(patience)
@@ -173,6 +178,8 @@ class CellRunner:
         cell.begin(start, modes=self._terminal.modes())
         self._capture = Capture(start, self._terminal.output)
         self._completion = self._completion_of(self._capture)
+        if cell.watch is not None:
+            cell.watch.begin(cell, self._capture)
         self._steadiness.begin(seen.reader)
         self._readiness.entered()
         self._publish(cell, "fired")
@@ -223,6 +230,8 @@ class CellRunner:
         if completion is not None and cell is not None and cell.start is not None:
             own = [placed for placed in marks if cell.start.owns(placed)]
             self._finish_if(completion.output(own))
+        if cell is not None and cell.watch is not None:
+            cell.watch.wrote()
         self._poll_soon()
 
     def _typed_by_somebody(self, *, entered: bool) -> None:

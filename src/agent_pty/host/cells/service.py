@@ -7,6 +7,7 @@ import contextlib
 import os
 import time
 from collections import deque
+from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET
@@ -18,6 +19,7 @@ from agent_pty.host import principal
 from agent_pty.host.cells.cell import Cell, Result
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.runner import CellRunner
+from agent_pty.host.cells.until import Until
 from agent_pty.host.events import Notify
 from agent_pty.host.terminal.pages import tail
 from agent_pty.host.terminal.terminal import Terminal
@@ -36,6 +38,8 @@ _MOST_SPILLS = 16
 class _Reference(msgspec.Struct, frozen=True, kw_only=True):
     result: Result
     spill: bool
+    matched: str | None = None
+    unmet: str | None = None
 
 
 class CellService:
@@ -52,11 +56,23 @@ class CellService:
         await self._runner.ready(patience)
 
     async def run(
-        self, code: str, *, limit: float | None, patience: float, spill: bool
+        self,
+        code: str,
+        *,
+        limit: float | None,
+        patience: float,
+        spill: bool,
+        until: Sequence[str] = (),
     ) -> CellReport:
-        """Run code to its end, or to what keeps it from one."""
-        cell = await self._runner.run(code, limit=limit, patience=patience)
-        return await self._full(cell, spill=spill)
+        """Run code to its end, to what keeps it from one, or until a condition is true."""
+        conditions = Until(until, self._terminal.output) if until else None
+        cell = await self._runner.run(code, limit=limit, patience=patience, watch=conditions)
+        report = await self._full(cell, spill=spill)
+        if conditions is None:
+            return report
+        matched = conditions.met.condition if conditions.met else None
+        unmet = None if conditions.met else conditions.given
+        return msgspec.structs.replace(report, matched=matched, unmet=unmet)
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
         """Start code."""
@@ -96,7 +112,12 @@ class CellService:
         cell = self._runner.results.recent(report.cell_id)
         if cell is None or cell.result is None or report.status is not cell.result.status:
             return None
-        kept = _Reference(result=cell.result, spill=report.path is not None)
+        kept = _Reference(
+            result=cell.result,
+            spill=report.path is not None,
+            matched=report.matched,
+            unmet=report.unmet,
+        )
         return msgspec.json.encode(kept).decode()
 
     async def recall(self, reference: str) -> CellReport:
@@ -104,7 +125,8 @@ class CellService:
         kept = msgspec.json.decode(reference, type=_Reference)
         cell = Cell.ended(kept.result)
         self._runner.results.remember(cell)
-        return await self._full(cell, spill=kept.spill)
+        report = await self._full(cell, spill=kept.spill)
+        return msgspec.structs.replace(report, matched=kept.matched, unmet=kept.unmet)
 
     def fact(self, cell_id: str) -> CellFact:
         """Return the last that is known of a cell, collected or not."""
