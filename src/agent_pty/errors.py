@@ -20,6 +20,7 @@ AgentPtyError
 ├── WaitTimeout            the condition did not come true in time
 ├── CellActive             one cell at a time, and one is running
 ├── NotReady               the program is not at a prompt
+├── NotWaiting             there is no question that could be answered
 ├── InterruptFailed        the program does not stop
 ├── Busy                   a limit of this machine or of ours is reached
 ├── DiskFull               there is no room for what must be written first
@@ -179,6 +180,12 @@ class NotReady(AgentPtyError):
     """The program in the session is not at a prompt; nothing was typed."""
 
     code = "not_ready"
+
+
+class NotWaiting(AgentPtyError):
+    """No cell of the session waits for an answer; nothing was typed."""
+
+    code = "not_waiting"
 
 
 class InterruptFailed(AgentPtyError):

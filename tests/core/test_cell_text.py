@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty.core.cell_text import echo_end, unechoed, without_prompt
+from agent_pty.core.cell_text import echo_end, reply_start, unechoed, without_prompt
 
 
 @pytest.mark.parametrize(
@@ -146,3 +146,34 @@ def test_without_an_echo_all_is_output(text: bytes, echoed: bool) -> None:  # no
     Where the terminal does not echo, or the text does not begin with what was typed.
     """
     assert echo_end(text, "ls", echoed=echoed) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "place"),
+    [
+        (b"yes\ngood\n", "yes", 4),
+        (b"yes\n", "yes", 4),
+        (b"yes", "yes", 3),
+        ("grüß\na".encode(), "grüß", 7),
+        (b"one\ntwo\nend", "one\ntwo", 8),
+        (b"\ngood", "", 1),
+        (b"\ngood", "secret", 1),
+        (b"good", "secret", 0),
+        # A reply that begins as the answer does is no echo.
+        (b"you chose y", "y", 0),
+        ("yé".encode(), "y", 0),
+        (b"", "yes", 0),
+    ],
+)
+def test_trial_18_a_reply_begins_after_the_echo(text: bytes, answer: str, place: int) -> None:
+    """
+    The line of the answer and the newline of its Enter are the terminal's; the rest is the reply.
+    """
+    assert reply_start(text, answer, newline=True) == place
+
+
+def test_trial_18_a_blank_line_is_a_reply_where_no_enter_is_shown() -> None:
+    """
+    Without echo, after a question that ended its own line, the program wrote the newline itself.
+    """
+    assert reply_start(b"\ngood", "secret", newline=False) == 0

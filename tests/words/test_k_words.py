@@ -15,15 +15,18 @@ import pytest
 from agent_pty import __version__
 from agent_pty.errors import (
     AgentPtyError,
+    BadRequest,
     Busy,
     CellActive,
     HostLost,
     InterruptFailed,
     NotReady,
+    NotWaiting,
     SessionEnded,
     SpawnFailed,
     UnknownCell,
     UnknownSession,
+    WaitTimeout,
 )
 from agent_pty.ops.cell_model import CellReport, Status
 from agent_pty.words import k
@@ -1173,3 +1176,188 @@ def test_a_large_output_of_exec_is_read_and_forgotten() -> None:
 
     assert heard.told == (0, "s0 s1 s2 \n")
     assert heard.asked[-1] == ("kill", {"id": "s"})
+
+
+# -- answer
+
+SEEN = {"matched": "regex:up", "failed": False, "match": "up at 80", "cursor": 7, "guess": False}
+SCREEN = {"screen": {"text": "a\n\nb\nc  \nd\ne\nf\n\n"}}
+
+
+def test_trial_18_an_answer_is_asked_for_and_said_as_a_run() -> None:
+    """
+    One op with the text and the limit; what it returns is said in the words of `run`.
+    """
+    heard = spoken("answer", "-j", "work", "yes", "-t", "5m", answer=cell(since=4))
+
+    assert heard.told == (0, f'{{"cell_id": "{CELL}", "status": "done", "output": "hi"}}\n')
+    assert heard.asked == [
+        ("answer", {"id": "work", "text": "yes", "timeout_ms": 300_000, "spill": False})
+    ]
+
+
+def test_trial_18_one_word_is_the_answer_for_the_session_that_is_understood() -> None:
+    """
+    As with `run`: the only session there is, or K_SESSION.
+    """
+    assert spoken("answer", "yes", answer=cell()).asked[-1][1]["id"] == WORK["id"]
+    assert spoken("answer", "yes", session="own", answer=cell()).asked[0][1]["id"] == "own"
+
+
+def test_trial_18_the_pages_of_a_large_reply_begin_with_it() -> None:
+    """
+    What came before the answer is not said again.
+    """
+    page = {"text": "reply", "next": 9, "more": False, "lost": 0}
+    heard = spoken("answer", "work", "x", answer=cell(truncated=True, since=4), output=page)
+
+    assert heard.told == (0, "reply\n")
+    assert heard.asked[1] == ("output", {"id": "work", "cell": CELL, "since": 4})
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (NotWaiting("x"), ["nothing runs in 'work'", "k run"]),
+        (NotWaiting("x", cell_id=CELL), [f"cell {CELL} runs", "k wait work", "k send work"]),
+        (NotWaiting("x", program="vim"), ["vim has its keyboard", "k send"]),
+        (UnknownSession("work"), ["no session 'work'"]),
+        (SessionEnded("x"), ["no session 'work'"]),
+    ],
+)
+def test_trial_18_who_cannot_be_answered_is_refused_with_a_remedy(
+    error: Exception, words: list[str]
+) -> None:
+    """
+    An error object without a cell, as when `run` is refused; status 1.
+    """
+    heard = spoken("answer", "-j", "work", "x", answer=error)
+    said = json.loads(heard.out)
+
+    assert heard.status == 1
+    assert list(said) == ["status", "output"]
+    assert all(word in said["output"] for word in words)
+
+
+def test_trial_18_a_question_names_the_word_that_answers_it() -> None:
+    """
+    On standard error, with the session, so that it can be copied.
+    """
+    waits = cell(Status.WAITING, waiting_for="input", output="name? ")
+
+    assert "k answer work TEXT" in spoken("run", "work", "x", run=waits).err
+
+
+# -- send and type
+
+
+@pytest.mark.parametrize(
+    ("verb", "enter", "done"), [("send", True, "sent"), ("type", False, "typed")]
+)
+def test_trial_18_text_is_typed_with_or_without_enter(verb: str, enter: bool, done: str) -> None:  # noqa: FBT001  a column
+    """
+    `send` types a line, `type` presses no Enter.
+    """
+    heard = spoken(verb, "work", "-j", send={"cursor": 5})
+
+    assert heard.told == (0, f"OK work {done}\n")
+    assert heard.asked == [("send", {"id": "work", "text": "-j", "enter": enter})]
+    assert spoken(verb, "work", "x", "-j", send={"cursor": 5}).out == '{"cursor": 5}\n'
+
+
+def test_trial_18_text_for_nobody_is_refused() -> None:
+    """
+    In the words of the contract, or with the usage.
+    """
+    assert spoken("send", "no", "x", send=UnknownSession("no")).told == (1, "ERR no session 'no'\n")
+    assert spoken("send").told == (1, "usage: k send [-j] [session] <text>\n")
+    assert spoken("type", "a", "b", "c").status == 1
+
+
+# -- wait
+
+
+def test_trial_18_a_wait_says_which_condition_and_what_it_found() -> None:
+    """
+    First the condition, then the text; conditions and the limit may stand anywhere.
+    """
+    heard = spoken("wait", "work", "--until", "regex:up", "-u", "b", "-t", "500ms", wait=SEEN)
+
+    assert heard.told == (0, "OK work matched regex:up\nup at 80\n")
+    assert heard.asked == [
+        (
+            "wait",
+            {"id": "work", "until": ["regex:up", "b"], "fail_on": None, "timeout_ms": 500},
+        )
+    ]
+
+
+def test_trial_18_a_wait_in_json_is_small() -> None:
+    """
+    No screen: `k screen` has it. A guess is called one.
+    """
+    said = json.loads(spoken("wait", "-j", "work", "-u", "x", wait={**SEEN, "guess": True}).out)
+
+    assert said == {
+        "session": "work",
+        "status": "matched",
+        "until": "regex:up",
+        "match": "up at 80",
+        "cursor": 7,
+        "guess": True,
+    }
+
+
+def test_trial_18_a_failing_condition_fails_the_wait() -> None:
+    """
+    Status 1, and `failed` says that it was not the end of the time.
+    """
+    failed: dict[str, Any] = {**SEEN, "matched": "error", "match": "error", "failed": True}
+    heard = spoken("wait", "work", "-u", "x", "--fail-on=error", wait=failed)
+
+    assert heard.told == (1, "ERR work failed error\n")
+    assert heard.asked[0][1]["fail_on"] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "word", "status"),
+    [(WaitTimeout, "timeout", 124), (SessionEnded, "exited", 1)],
+)
+def test_trial_18_a_wait_in_vain_shows_how_the_screen_ends(
+    error: type[WaitTimeout | SessionEnded], word: str, status: int
+) -> None:
+    """
+    The last lines are on standard output, the reason on standard error; in JSON both.
+    """
+    raised = error("it did not come", observation=SCREEN)
+
+    plain = spoken("wait", "work", "-u", "x", wait=raised)
+    said = spoken("wait", "work", "-u", "x", "-j", wait=raised)
+
+    assert plain.told == (status, "b\nc\nd\ne\nf\n")
+    assert "it did not come" in plain.err
+    assert said.status == status
+    assert json.loads(said.out) == {
+        "session": "work",
+        "status": word,
+        "output": "it did not come",
+        "screen": "b\nc\nd\ne\nf",
+    }
+
+
+def test_trial_18_a_wait_without_a_condition_is_refused() -> None:
+    """
+    The usage names the conditions; a wrong one is refused by the op, with its reason.
+    """
+    assert spoken("wait", "work").out.startswith("usage: k wait")
+    assert "idle:2s" in spoken("wait", "work").out
+    wrong = spoken("wait", "work", "-u", "regex:(", wait=BadRequest("bad pattern"))
+    assert wrong.told == (1, "ERR bad pattern\n")
+
+
+def test_trial_18_list_is_ls() -> None:
+    """
+    Both words of the two commands work.
+    """
+    assert spoken("list").told == spoken("ls").told
+    assert spoken("list", "-j").told == spoken("ls", "-j").told

@@ -69,6 +69,19 @@ def _is_echo(line: str, typed: str) -> bool:
     return shown.endswith(wanted)
 
 
+def reply_start(text: bytes, answer: str, *, newline: bool) -> int:
+    """Return where a program's reply begins in *text*, which begins where *answer* was typed.
+
+    Before it are the echo of the answer, if there is one, and the newline of its Enter: expected
+    without an echo too if *newline*. A reply may begin as the answer does, but an echo is a line.
+    """
+    echo = answer.encode()
+    rest = text[len(echo) :] if text.startswith(echo) else None
+    if echo and rest is not None and rest[:1] in (b"", b"\n"):
+        return min(len(text), len(echo) + 1)
+    return 1 if newline and text.startswith(b"\n") else 0
+
+
 def echo_end(text: bytes, typed: str, *, echoed: bool) -> int:
     """Return where output begins in *text*, which begins where the line *typed* was typed.
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from agent_pty.host import events
+from agent_pty.host.cells.answer import Answerer
 from agent_pty.host.cells.line_check import LineCheck, LineQuestion
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results
@@ -70,7 +71,8 @@ class Session:
             LineCheck(self.terminal, readiness, question),
             frame=spec.frame or "ladder",
         )
-        self.cells = CellService(self._runner, self.terminal)
+        answerer = Answerer(self._runner, self.terminal, self.input, readiness)
+        self.cells = CellService(self._runner, self.terminal, answerer)
         self._waits = Waits(output, self.cells.outcome)
         self.viewers = Viewers(self.terminal)
         self.typed = TypedCounts()

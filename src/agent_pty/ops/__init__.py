@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_pty.errors import UnknownOp
 from agent_pty.ops import (
+    answer,
     attach,
     batch,
     cell,
@@ -38,6 +39,7 @@ TABLE: dict[str, Op] = {
         batch.OP,
         execute.OP,
         cell.RUN,
+        answer.OP,
         cell.FIRE,
         cell.POLL,
         cell.PEEK,

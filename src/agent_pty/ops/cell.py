@@ -134,7 +134,8 @@ class Past(Struct, frozen=True, kw_only=True):
     entries: list[Entry]
 
 
-def _limit(milliseconds: int) -> float | None:
+def limit_of(milliseconds: int) -> float | None:
+    """Return a limit in seconds; None: there is none."""
     return None if milliseconds == 0 else milliseconds / 1000
 
 
@@ -163,7 +164,7 @@ def _checked(code: str) -> str:
 
 async def run(session: Session, request: Run) -> CellReport:
     """Run the code until it ends, waits for a person or exceeds its limit."""
-    limit = _limit(request.timeout_ms)
+    limit = limit_of(request.timeout_ms)
     return await session.cells.run(
         _checked(request.code),
         limit=limit,
@@ -175,7 +176,7 @@ async def run(session: Session, request: Run) -> CellReport:
 
 async def fire(session: Session, request: Fire) -> CellReport:
     """Start the code and return."""
-    limit = _limit(request.timeout_ms)
+    limit = limit_of(request.timeout_ms)
     patience = _patience(limit)
     return await session.cells.fire(_checked(request.code), limit=limit, patience=patience)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 CompletedBy = Literal["marks", "tty", "exact", "hook", "repeat"]
 
@@ -54,6 +54,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     # Of a run with conditions: the one that came true, or those of which none did.
     matched: str | None = None
     unmet: str | None = None
+    # How many bytes of the cell's output came before *output*; only in what `answer` returns.
+    since: int | UnsetType = UNSET
 
 
 class CellFact(Struct, frozen=True, kw_only=True):

@@ -28,13 +28,14 @@ async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
     text = fitted_text(call, text, rest=rest)
     if call.json or text:
         await call.show(cell, text.removesuffix("\n"))
-    remarks = () if call.json else (_remark(cell), unmet_remark(cell))
+    name = call.options.name
+    remarks = () if call.json else (_remark(cell, name), unmet_remark(cell))
     for remark in filter(None, remarks):
         await call.warn(remark)
     return 0
 
 
-def _remark(cell: dict[str, Any]) -> str | None:
+def _remark(cell: dict[str, Any], name: str) -> str | None:
     """Return what the output alone does not show."""
     which = f"cell {cell['cell_id']}"
     match cell["status"]:
@@ -46,9 +47,8 @@ def _remark(cell: dict[str, Any]) -> str | None:
             )
             return f"{long}; {cell['hint']}" if cell["hint"] else long
         case "waiting":
-            return (
-                f"{which} waits for {cell['for']}: {cell['hint'] or 'answer it, or interrupt it'}"
-            )
+            todo = cell["hint"] or f"agent-pty answer {name} TEXT, or interrupt it"
+            return f"{which} waits for {cell['for']}: {todo}"
         case "running" if cell.get("matched"):
             return f"{which} runs on: {cell['matched']} came true"
         case "running":

@@ -67,6 +67,9 @@ class Cells(Protocol):
     ) -> CellReport:
         """Run code until it ends, waits for a person, has taken longer than *limit* or *until*."""
 
+    async def answer(self, text: str, *, limit: float | None, spill: bool) -> CellReport:
+        """Type a line into the cell that waits; return its next question or its end."""
+
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
         """Start code and return."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from typing import Any
 
 from agent_pty.core.exit_code import UNKNOWN_STATUS, UNMET_STATUS, cell_status
@@ -13,6 +13,7 @@ from agent_pty.errors import (
     CellActive,
     InterruptFailed,
     NotReady,
+    NotWaiting,
     SessionEnded,
     UnknownCell,
     UnknownSession,
@@ -33,29 +34,34 @@ async def run(call: Call, words: list[str]) -> int:
     session, code = await _target(call, given, RUN)
     until = given.texts.get("-u")
     fields = {"code": code, "timeout_ms": milliseconds(given, 30), "until": until}
+    running = call.ops.ask("run", id=session, **fields, spill=False)
+    own = "-e" in given.flags or until is not None
+    return await say_outcome(call, session, running, json="-j" in given.flags, own=own)
+
+
+async def say_outcome(
+    call: Call, session: str, running: Awaitable[Any], *, json: bool, own: bool
+) -> int:
+    """Say how a cell ended or what it asks; return the exit status: with *own* the cell's."""
     try:
-        cell = await _interruptible(call, session, fields)
+        cell = await _interruptible(call, session, running)
     except InterruptFailed as error:
-        return await _unstopped(call, error, json="-j" in given.flags)
+        return await _unstopped(call, error, json=json)
     except AgentPtyError as error:
-        return await _refused(call, _reason(error, session), json="-j" in given.flags)
-    if "-j" in given.flags:
-        await _say_json(call, session, cell)
-    else:
-        await _say_plain(call, session, cell)
-    status = _status(cell, own="-e" in given.flags or until is not None)
-    if status == UNKNOWN_STATUS and cell["exit_code"] is None and "-j" not in given.flags:
+        return await _refused(call, _reason(error, session), json=json)
+    await (_say_json if json else _say_plain)(call, session, cell)
+    status = _status(cell, own=own)
+    if status == UNKNOWN_STATUS and cell["exit_code"] is None and not json:
         await call.output.err("k: the exit code is unknown: what ran the code does not report it")
     return status
 
 
-async def _interruptible(call: Call, session: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """Run; if the caller presses Ctrl-C, stop the cell and tell how it ended."""
+async def _interruptible(call: Call, session: str, running: Awaitable[Any]) -> dict[str, Any]:
+    """Await a cell; if the caller presses Ctrl-C, stop it and tell how it ended."""
 
     async def stop() -> None:
         await call.ops.ask("interrupt", id=session)
 
-    running = call.ops.ask("run", id=session, **fields, spill=False)
     cell: dict[str, Any] = await call.interrupted.guard(running, stop)
     return cell
 
@@ -172,7 +178,21 @@ def _reason(error: AgentPtyError, session: str) -> str:
         return f"no session '{session}'"
     if isinstance(error, (CellActive, NotReady)):
         return str(error)
+    if isinstance(error, NotWaiting):
+        return _unasked(error, session)
     return f"send failed: {error}"
+
+
+def _unasked(error: NotWaiting, session: str) -> str:
+    cell, program = error.details.get("cell_id"), error.details.get("program")
+    if program is not None:
+        return f"no cell runs in '{session}', but {program} has its keyboard: use k send"
+    if cell is None:
+        return f"nothing runs in '{session}' that could be answered: use k run"
+    return (
+        f"cell {cell} runs, but waits for no answer: k wait {session} --until cell:{cell} returns "
+        f"when it asks, k send {session} TEXT types all the same"
+    )
 
 
 async def _refused(call: Call, reason: str, *, json: bool) -> int:
@@ -261,7 +281,9 @@ async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
             f"k peek {session} shows its output, k int {session} stops it"
         )
     if cell["status"] == "waiting":
-        hint = cell["hint"] or f"answer with k keys {session} ..., or stop it with k int {session}"
+        hint = cell["hint"] or (
+            f"answer with k answer {session} TEXT (or k keys), or stop it with k int {session}"
+        )
         await call.output.err(f"k: waiting for {cell['for']}: {hint}")
 
 
@@ -294,7 +316,7 @@ async def _pages(
         asking = call.ops.ask("output", id=session, cell=cell["cell_id"], since=since)
         return asyncio.get_running_loop().create_task(asking)
 
-    coming: asyncio.Task[dict[str, Any]] | None = fetch(0)
+    coming: asyncio.Task[dict[str, Any]] | None = fetch(cell.get("since", 0))
     try:
         while coming is not None:
             page = await coming

@@ -14,17 +14,23 @@ Usage:
   k run    ... [-u COND] [session] <code>     return when its output has COND (text
                                               or regex:P); the code runs on
   k await  ...                                alias for run
+  k answer [-j] [-e] [-t D] [session] <text>  a line for the cell that waits: returns
+                                              its next question or its end, new output only
   k peek   [session] [cell_id]                output so far, nothing collected
   k notify [session] <message>                notification
   k int    [session]                          ctrl-c, and what it takes
   k kill   <session>                          kill + cleanup
-  k ls                                        list sessions, name first
+  k ls                                        list sessions, name first (also: list)
   k status [session]                          health check
   k watch  [session]                          live filtered view
   k history [-n N] [session]                  last N*5 lines (default 5)
   k exec   [-j] [-t N] -- argv...             one program in a terminal of its own
   k screen [session]                          what a person would see
   k keys   <session> key...                   press keys: enter ctrl-c escape : q a
+  k send   [session] <text>                   type a line, whatever reads it
+  k type   [session] <text>                   the same without Enter
+  k wait   [-t D] [session] --until COND      text, regex:P, screen:P, prompt, idle:2s,
+                                              cell:ID, exit; --fail-on COND: status 1
   k read   [-n N] [session]                   last N lines of the transcript (25)
 
 Session resolves: explicit arg > K_SESSION env > the only session there is.
@@ -51,7 +57,7 @@ JSON output (-j / fire / poll / peek):
   -u came true: {"cell_id": "...", "status": "running", "output": "...",
                  "matched": COND}   if it did not, the last key is "unmet": COND
   waiting:      {"cell_id": "...", "status": "waiting", "for": "input",
-                 "output": "..."}   or "secret"; answer with k keys, or k int
+                 "output": "..."}   or "secret"; k answer, or k int
   timeout:      {"cell_id": "...", "status": "timeout", "output": ""}
                 it runs on: k peek shows its output, k poll collects it
   timeout(2+):  {"cell_id": "...", "status": "timeout", "output": "use k int or k kill"}
@@ -66,6 +72,7 @@ Examples:
   k run -j -e work 'grep -c error log'
   k run -u 'regex:listening on' web 'npm start'
   C=$(k fire work 'sleep 60; echo done') ; k poll work
+  k run work './install' ; k answer work yes
   k run work vim ; k keys work escape : q ! enter
 
 Monitor (separate command):

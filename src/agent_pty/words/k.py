@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_pty import __version__
-from agent_pty.words import cell, history, screen, session, watch
+from agent_pty.words import answer, cell, history, screen, send, session, wait, watch
 from agent_pty.words.call import Call, Refusal, Verb
 from agent_pty.words.help import K_HELP
 
@@ -14,14 +14,19 @@ _VERBS: dict[str, Verb] = {
     "status": session.status,
     "notify": session.notify,
     "exec": session.execute,
+    "list": session.ls,
     "run": cell.run,
     "await": cell.run,
     "fire": cell.fire,
+    "answer": answer.answer,
     "poll": cell.poll,
     "peek": cell.peek,
     "int": cell.interrupt,
     "screen": screen.screen,
     "keys": screen.keys,
+    "send": send.send,
+    "type": send.type_text,
+    "wait": wait.wait,
     "read": screen.read,
     "history": history.history,
     "watch": watch.watch,

@@ -111,6 +111,19 @@ def test_no_output_is_an_empty_page(output: OutputRange) -> None:
     assert not output.read(log, 0, 4).more
 
 
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "abcde"), (2, "cde"), (3, "de"), (4, "e"), (5, ""), (9, "")]
+)
+def test_trial_18_what_follows_is_a_range_as_well(count: int, text: str) -> None:
+    """
+    It begins in the stretch, at its end or in the tail, and after all of it there is nothing.
+    """
+    rest = OutputRange(start=2, end=5, tail=b"de").after(count)
+
+    assert rest.size == len(text)
+    assert rest.inline(logged(b"xxabcyyyy")) == (text, False)
+
+
 # -- what is no longer kept
 
 

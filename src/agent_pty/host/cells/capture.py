@@ -108,6 +108,13 @@ class Capture:
         """Return the output as far as it has come."""
         return self.upto(self.end, self.line)
 
+    def length(self) -> int:
+        """Return how many bytes the output has by now, with a last newline if it has one."""
+        if self.line:
+            return self.so_far().size
+        # With a line after it, a newline is not the last character and so is kept.
+        return self.upto(self.end, b"|").size - 1
+
     def _before_question(self) -> OutputRange:
         """Return the output of what ran before the program asked for more; else there is none."""
         ran = self._begin is not None

@@ -137,6 +137,7 @@ class Cell:
         self._waiting_for: WaitingFor | None = None
         self._hint: str | None = None
         self._overdue = False
+        self._answered = False
         self._interrupting = False
         self._met = False
         self._nudged = False
@@ -198,6 +199,11 @@ class Cell:
     def hint(self) -> str | None:
         """How to leave the full-screen program that waits."""
         return self._hint
+
+    @property
+    def answered(self) -> bool:
+        """Whether it was answered: since then the limits of the answers count, not its own."""
+        return self._answered
 
     @property
     def interrupting(self) -> bool:
@@ -271,6 +277,11 @@ class Cell:
         if self._phase is Phase.WAITING:
             self._waiting_for = self._hint = None
             self._move(Phase.RUNNING)
+
+    def answer(self) -> None:
+        """Somebody answers it, and gives it as long as the answer says."""
+        self._answered, self._overdue = True, False
+        self.resume()
 
     def nudge(self) -> bool:
         """Return True the first time: a block of code gets one Enter to end it, not more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from agent_pty.host.terminal.pages import whole_characters
 from agent_pty.ops.cell_model import OutputPage
@@ -24,6 +24,13 @@ class OutputRange(Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """How many bytes it has."""
         return max(0, self.end - self.start) + len(self.tail)
+
+    def after(self, count: int) -> OutputRange:
+        """Return what follows its first *count* bytes."""
+        stretch = max(0, self.end - self.start)
+        if count <= stretch:
+            return structs.replace(self, start=self.start + count)
+        return OutputRange(start=self.end, end=self.end, tail=self.tail[count - stretch :])
 
     def read(self, log: TextLog, since: int, limit: int) -> OutputPage:
         """Return up to *limit* bytes from *since* on, cut between characters."""

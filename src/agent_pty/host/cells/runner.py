@@ -105,21 +105,26 @@ class CellRunner:
         """Run code until it ends, waits for a person, takes longer than *limit* or is met."""
         cell = await self._begin(code, Cell.new(code, limit=limit, watch=watch), patience)
         try:
-            async with asyncio.timeout_at(None if limit is None else cell.began + limit):
+            await self.settle(cell, deadline=None if limit is None else cell.began + limit)
+        finally:
+            if watch is not None:
+                watch.end()
+        if cell.met and cell.result is None and cell.start is not None:
+            # It runs on as one that was fired: the limit was that of its caller.
+            self.results.begin(msgspec.structs.replace(cell.start, limit=None))
+        return cell
+
+    async def settle(self, cell: Cell, *, deadline: float | None) -> None:
+        """Return when *cell* has ended, waits for a person, is met or has not by *deadline*."""
+        try:
+            async with asyncio.timeout_at(deadline):
                 await cell.until(lambda: cell.settled)
         except TimeoutError:
             self._expire(cell)
         except asyncio.CancelledError:
             self._abandon(cell)
             raise
-        finally:
-            if watch is not None:
-                watch.end()
         cell.leave()
-        if cell.met and cell.result is None and cell.start is not None:
-            # It runs on as one that was fired: the limit was that of its caller.
-            self.results.begin(msgspec.structs.replace(cell.start, limit=None))
-        return cell
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> Cell:
         """Start code and return at once."""
@@ -142,7 +147,7 @@ class CellRunner:
     def _limit(self, cell: Cell) -> None:
         if cell.limit is not None:
             left = cell.began + cell.limit - time.monotonic()
-            asyncio.get_running_loop().call_later(max(0.0, left), self._expire, cell)
+            asyncio.get_running_loop().call_later(max(0.0, left), self._expire_unanswered, cell)
 
     async def _begin(self, code: str, cell: Cell, patience: float) -> Cell:
         self._check_alive()
@@ -324,6 +329,10 @@ class CellRunner:
     def _expire(self, cell: Cell) -> None:
         if cell.expire():
             self._publish(cell, "timeout")
+
+    def _expire_unanswered(self, cell: Cell) -> None:
+        if not cell.answered:
+            self._expire(cell)
 
     def _program_gone(self, ending: Ending) -> None:
         """What the program was doing ends with it."""

@@ -16,6 +16,7 @@ from agent_pty.core.history import Entry, told
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.errors import UnknownCell
 from agent_pty.host import principal
+from agent_pty.host.cells.answer import Answerer
 from agent_pty.host.cells.cell import Cell, Result
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.runner import CellRunner
@@ -40,13 +41,15 @@ class _Reference(msgspec.Struct, frozen=True, kw_only=True):
     spill: bool
     matched: str | None = None
     unmet: str | None = None
+    since: int = 0
 
 
 class CellService:
     """See `ops.context.Cells`. *directory* is the session's own."""
 
-    def __init__(self, runner: CellRunner, terminal: Terminal) -> None:
+    def __init__(self, runner: CellRunner, terminal: Terminal, answerer: Answerer) -> None:
         self._runner = runner
+        self._answerer = answerer
         self._terminal = terminal
         self._directory = terminal.output.directory
         self._spills: deque[str] = deque()
@@ -73,6 +76,15 @@ class CellService:
         matched = conditions.met.condition if conditions.met else None
         unmet = None if conditions.met else conditions.given
         return msgspec.structs.replace(report, matched=matched, unmet=unmet)
+
+    async def answer(self, text: str, *, limit: float | None, spill: bool) -> CellReport:
+        """Answer the cell that waits; a result that the answer brought about is given with it."""
+        answer = await self._answerer.answer(text, limit=limit)
+        cell = answer.cell
+        since = answer.reply(self._output(cell), self._terminal.output.log)
+        if cell.result is not None:
+            self._runner.results.collect(cell)
+        return await self._full(cell, spill=spill, since=since)
 
     async def fire(self, code: str, *, limit: float | None, patience: float) -> CellReport:
         """Start code."""
@@ -117,6 +129,7 @@ class CellService:
             spill=report.path is not None,
             matched=report.matched,
             unmet=report.unmet,
+            since=0 if report.since is msgspec.UNSET else report.since,
         )
         return msgspec.json.encode(kept).decode()
 
@@ -125,7 +138,7 @@ class CellService:
         kept = msgspec.json.decode(reference, type=_Reference)
         cell = Cell.ended(kept.result)
         self._runner.results.remember(cell)
-        report = await self._full(cell, spill=kept.spill)
+        report = await self._full(cell, spill=kept.spill, since=kept.since)
         return msgspec.structs.replace(report, matched=kept.matched, unmet=kept.unmet)
 
     def fact(self, cell_id: str) -> CellFact:
@@ -198,16 +211,18 @@ class CellService:
         capture = self._runner.capture_of(cell)
         return capture.so_far() if capture is not None else _NOTHING
 
-    async def _full(self, cell: Cell, *, spill: bool) -> CellReport:
-        report = self._report(cell)
+    async def _full(self, cell: Cell, *, spill: bool, since: int = 0) -> CellReport:
+        """Report a cell with its output after the first *since* bytes."""
+        report = self._report(cell, since=since)
         if not (spill and report.truncated and cell.result is not None):
             return report
         return msgspec.structs.replace(
-            report, path=await self._spilled(cell.id, cell.result.output)
+            report, path=await self._spilled(cell.id, cell.result.output.after(since))
         )
 
-    def _report(self, cell: Cell) -> CellReport:
-        log, output, result = self._terminal.output.log, self._output(cell), cell.result
+    def _report(self, cell: Cell, *, since: int = 0) -> CellReport:
+        log, result = self._terminal.output.log, cell.result
+        output = self._output(cell).after(since)
         text, truncated = output.inline(log)
         if cell.hint is not None:  # a full-screen program: its screen is what it says
             text, truncated = self._terminal.output.emulator.text(), False
@@ -230,6 +245,7 @@ class CellService:
             path=None,
             told=cell.timeouts_reported,
             lost=output.lost(log),
+            since=since or msgspec.UNSET,
         )
 
     def _paused(self, cell: Cell) -> str | None:
