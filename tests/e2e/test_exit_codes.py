@@ -64,6 +64,8 @@ def test_trial_05_what_starts_a_nested_shell_has_no_known_exit_code(k: K) -> Non
     started = k.cell(session, "dash")
     ended = k.cell(session, "exit 3")
 
+    assert (started.pop("now"), ended.pop("now")) == ("dash", "bash")
+    assert (started.pop("hint") and ended.pop("hint")) == "bash reads the keyboard again"
     assert started == {"status": "done", "output": "", "exit_code": None}
     assert ended == {"status": "done", "output": "", "exit_code": 3}
 

@@ -51,7 +51,8 @@ def test_trial_13_a_debugger_runs_cells_in_a_python_session(k: K) -> None:
     assert (reached["status"], reached["exit_code"]) == ("done", None)
     assert reached["output"].endswith("twice()\n-> return 2 * n")
     assert inside == {"status": "done", "output": "22"}
-    assert left == {"status": "done", "output": "42"}
+    back = {"now": "python3", "hint": "python3 reads the keyboard again"}
+    assert left == {"status": "done", "output": "42", **back}
     assert after["exit_code"] == 1
 
 

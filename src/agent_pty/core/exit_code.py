@@ -27,8 +27,13 @@ def has_exit_codes(program: str) -> bool:
     >>> has_exit_codes("python3.12"), has_exit_codes("-bash"), has_exit_codes("gdb")
     (True, True, False)
     """
+    return is_shell(program) or _VERSION.sub("", program) in _REPLS
+
+
+def is_shell(program: str) -> bool:
+    """Say whether a program, by its name, is a shell."""
     name = program.removeprefix("-")  # a login shell
-    return name in _SHELLS or _VERSION.sub("", name) in _SHELLS | _REPLS
+    return name in _SHELLS or _VERSION.sub("", name) in _SHELLS
 
 
 def cell_status(cell: dict[str, Any]) -> int:

@@ -74,6 +74,15 @@ def is_debugger_prompt(line: str) -> bool:
     return _DEBUGGER_LINE.fullmatch(line.rstrip()) is not None
 
 
+def debugger_name(line: str) -> str | None:
+    """Return the name in the prompt of a debugger; None for any other line.
+
+    >>> debugger_name("(Pdb) "), debugger_name("ipdb> "), debugger_name(">>> ")
+    ('pdb', 'ipdb', None)
+    """
+    return line.strip(" ()>").lower() if is_debugger_prompt(line) else None
+
+
 def ends_in_sign(line: str) -> bool:
     """Say whether a sign of shells and a blank end *line*, whatever precedes: a weak guess."""
     return _SIGN.search(line) is not None and not _AMOUNT.fullmatch(line.rstrip())

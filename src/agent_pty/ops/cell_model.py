@@ -38,7 +38,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     exit_code_unknown: bool = False
     # Why an `error` is one: interrupted, exited, incomplete input.
     error: str | None
-    # What a `waiting` cell waits for, and how to continue; the latter also if output is paused.
+    # What a `waiting` cell waits for, and how to continue; the latter also if output is paused,
+    # or if another program reads the keyboard now.
     waiting_for: Literal["input", "secret"] | None = field(name="for")
     hint: str | None
     # Which step of the completion ladder found the end; None while it has not ended.
@@ -56,6 +57,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     unmet: str | None = None
     # How many bytes of the cell's output came before *output*; only in what `answer` returns.
     since: int | UnsetType = UNSET
+    # The program at the keyboard, if it is not the one that ran the code.
+    now: str | None = None
 
 
 class CellFact(Struct, frozen=True, kw_only=True):

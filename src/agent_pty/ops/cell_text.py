@@ -29,7 +29,7 @@ async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
     if call.json or text:
         await call.show(cell, text.removesuffix("\n"))
     name = call.options.name
-    remarks = () if call.json else (_remark(cell, name), unmet_remark(cell))
+    remarks = () if call.json else (_remark(cell, name), unmet_remark(cell), _now(cell))
     for remark in filter(None, remarks):
         await call.warn(remark)
     return 0
@@ -62,6 +62,11 @@ def unmet_remark(cell: dict[str, Any]) -> str | None:
         return None
     when = "so far" if cell["status"] in ("timeout", "waiting") else "before it ended"
     return f"cell {cell['cell_id']}: {cell['unmet']} did not come true {when}"
+
+
+def _now(cell: dict[str, Any]) -> str | None:
+    """Say which program the cell has left at the keyboard."""
+    return cell["hint"] if cell.get("now") else None
 
 
 def _where(cell: dict[str, Any]) -> str | None:

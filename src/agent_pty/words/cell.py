@@ -216,7 +216,7 @@ def _extras(cell: dict[str, Any]) -> dict[str, Any]:
     # An exit code that nobody could report is null. A host of an earlier build does not tell.
     unknown = cell.get("exit_code_unknown", False)
     code = {"exit_code": cell["exit_code"]} if told and (cell["exit_code"] or unknown) else {}
-    others = {name: cell[name] for name in ("matched", "unmet", "hint") if cell.get(name)}
+    others = {name: cell[name] for name in ("matched", "unmet", "now", "hint") if cell.get(name)}
     return {**code, **others}
 
 
@@ -273,6 +273,8 @@ async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
             await call.output.err(f"k: {cell['hint']}")
     else:
         await _say_text(call, session, cell)
+    if cell.get("now"):
+        await call.output.err(f"k: {cell['hint']}")
     if cell.get("unmet") and cell["status"] != "timeout":
         await call.output.err(f"k: {cell['unmet']} did not come true")
     if _grows(cell):

@@ -53,7 +53,8 @@ JSON output (-j / fire / poll / peek):
   fired:        {"cell_id": "...", "status": "fired"}
   running:      {"cell_id": "...", "status": "running"}
   done:         {"cell_id": "...", "status": "done", "output": "..."}
-                and as last key "exit_code": N unless it is 0; null: unknown
+                and as last key "exit_code": N unless it is 0; null: unknown;
+                "now": PROGRAM if another one reads the keyboard after it
   -u came true: {"cell_id": "...", "status": "running", "output": "...",
                  "matched": COND}   if it did not, the last key is "unmet": COND
   waiting:      {"cell_id": "...", "status": "waiting", "for": "input",

@@ -46,7 +46,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     the kernel edits the line. *drawn* is how much was drawn all over the screen until then. *code*
     is what was asked for, shortened; *exit_codes* is whether what runs it has an exit code for it.
     *glued* is how many bytes of output preceded the prompt on its line. *edits*: a line editor
-    had the line.
+    had the line. *image* is another number when the session's program replaces itself; 0: unknown.
     """
 
     cell_id: str
@@ -65,6 +65,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     exit_codes: bool = False
     glued: int = 0
     edits: bool = False
+    image: int = 0
 
     def owns(self, placed: PlacedMark) -> bool:
         """Whether a mark is of this cell, not an older one that is seen again after a crash."""
@@ -87,6 +88,8 @@ class Result(Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     duration_ms: int = 0
     code: str = ""
+    now: str | None = None  # the program at the keyboard, if it is not the one that ran the code
+    hint: str | None = None
 
 
 class Phase(enum.Enum):

@@ -43,6 +43,7 @@ def cell_start(
         reader=seen.reader.pid if seen.reader is not None else None,
         code=cell.code,
         edits=seen.tty.edits,
+        image=seen.image or readiness.image,
         exit_codes=is_ladder(frame) and _has_exit_codes(seen, readiness),
     )
 

@@ -67,6 +67,11 @@ class Readiness:
         return self._last.mark.number if self._last is not None else None
 
     @property
+    def image(self) -> int:
+        """What the program was when it first was at its prompt; 0: it was not seen there."""
+        return self._image or 0
+
+    @property
     def _at_mark(self) -> bool:
         return self._last is not None and self._last.mark.kind == "B"
 

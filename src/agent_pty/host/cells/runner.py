@@ -35,6 +35,7 @@ from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.interrupt import CTRL_C, Interrupter
 from agent_pty.host.cells.line_check import LineCheck
 from agent_pty.host.cells.poller import Poller
+from agent_pty.host.cells.program_now import with_program_now
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results, event_of
 from agent_pty.host.cells.steadiness import Steadiness
@@ -264,7 +265,7 @@ class CellRunner:
             result = self._completion.observed(verdict, seen, same)
             if result is not None and start is not None:
                 self._readiness.ended(verdict, seen, prompt_before(start, seen))
-            self._finish_if(result)
+            self._finish_if(result, seen)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
             self._judge_waiting(verdict, seen, same)
         if self._active is not None or self._waiting_for_prompt:
@@ -290,11 +291,12 @@ class CellRunner:
 
     # -- ending
 
-    def _finish_if(self, result: Result | None) -> None:
+    def _finish_if(self, result: Result | None, seen: Foreground | None = None) -> None:
         cell = self._active
         if result is None or cell is None:
             return
-        self._finish(cell, result)
+        root = self._terminal.root.pid
+        self._finish(cell, with_program_now(result, cell.start, seen, root=root))
         if result.error == INCOMPLETE:  # the shell still asks for the rest
             self._background.soon(self._give_up_line())
 

@@ -236,7 +236,7 @@ class CellService:
             exit_code_unknown=result is not None and result.exit_code_unknown,
             error=result.error if result else None,
             waiting_for=cell.waiting_for if cell.status is Status.WAITING else None,
-            hint=cell.hint or self._paused(cell),
+            hint=cell.hint or self._paused(cell) or (result.hint if result else None),
             frame=result.frame if result else None,
             cwd=result.cwd if result else None,
             duration_ms=result.duration_ms if result else took,
@@ -246,6 +246,7 @@ class CellService:
             told=cell.timeouts_reported,
             lost=output.lost(log),
             since=since or msgspec.UNSET,
+            now=result.now if result else None,
         )
 
     def _paused(self, cell: Cell) -> str | None:
