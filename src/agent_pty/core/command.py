@@ -140,6 +140,10 @@ TOKENS = part(
     "max_tokens", "--max-tokens", type=int, metavar="N", help="fit the text into a budget"
 )
 
+STATUS = part(
+    "own_status", "-e", action="store_true", help="exit as the command did, which it always does"
+)
+
 
 def duration(
     into: str, flag: str = "--timeout", *, default: str | None = None, note: str = ""
@@ -152,8 +156,9 @@ def duration(
         given = getattr(call.options, name)
         return {into: None if given is None else round(seconds(given, what=name) * 1000)}
 
+    flags = (flag, "-t") if flag == "--timeout" else (flag,)
     given = argument(
-        flag, dest=name, default=default, metavar="DUR", help=f"500ms, 30s, 5m{note}{shown}"
+        *flags, dest=name, default=default, metavar="DUR", help=f"500ms, 30s, 5m{note}{shown}"
     )
     return Part(arguments=(given,), fields=(into,), fill=fill)
 

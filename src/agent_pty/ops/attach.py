@@ -57,7 +57,9 @@ OP = Op(
         Command(
             parts=(
                 NAME,
-                part("timeout", "--timeout", metavar="DUR", help="detach after 500ms, 30s, 5m"),
+                part(
+                    "timeout", "--timeout", "-t", metavar="DUR", help="detach after 500ms, 30s, 5m"
+                ),
                 part(
                     "detach_key",
                     "--detach-key",

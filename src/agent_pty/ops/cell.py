@@ -7,7 +7,16 @@ from typing import Annotated
 
 from msgspec import Meta, Struct, field
 
-from agent_pty.core.command import NAME, TOKENS, Command, Part, duration, part, text_or_stdin
+from agent_pty.core.command import (
+    NAME,
+    STATUS,
+    TOKENS,
+    Command,
+    Part,
+    duration,
+    part,
+    text_or_stdin,
+)
 from agent_pty.core.history import Entry
 from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
@@ -250,6 +259,7 @@ RUN = Op(
                     "idle:2s, exit; the code runs on; may be repeated",
                 ),
                 TOKENS,
+                STATUS,
             ),
             finish=print_result,
             hidden=_SPILL,
@@ -284,7 +294,7 @@ POLL = Op(
     handler=poll,
     commands=(
         Command(
-            parts=(NAME, _CELL, TOKENS),
+            parts=(NAME, _CELL, TOKENS, STATUS),
             finish=print_result,
             hidden=_SPILL,
             examples=("agent-pty poll work", "agent-pty poll work 3f9a0c12de45 --json"),

@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 
-from agent_pty.core.command import Call, Command, assignments, directory, duration, part, program
+from agent_pty.core.command import (
+    STATUS,
+    Call,
+    Command,
+    assignments,
+    directory,
+    duration,
+    part,
+    program,
+)
 from agent_pty.core.exit_code import UNKNOWN_STATUS, program_status
 from agent_pty.errors import AgentPtyError, BadRequest, WaitTimeout, unwrapped
 from agent_pty.ops.context import Registry
@@ -193,6 +202,7 @@ OP = Op(
                 duration("timeout_ms", default="30s", note=", 0: no limit"),
                 assignments("env", "--env", help="environment variable; may be repeated"),
                 CALLERS_ENVIRONMENT,
+                STATUS,
                 program(required=True),
             ),
             finish=_print_executed,

@@ -18,7 +18,7 @@ from agent_pty.core.command import (
     part,
     program,
 )
-from agent_pty.errors import BadRequest
+from agent_pty.errors import BadRequest, SpawnFailed
 from agent_pty.ops.context import Registry
 from agent_pty.ops.environment import (
     CALLERS_ENVIRONMENT,
@@ -107,11 +107,24 @@ def _program(request: New) -> list[str]:
 
 
 async def _create(call: Call, fields: Fields) -> int:
-    created = await call.ask("new", **fields)
+    try:
+        created = await call.ask("new", **fields)
+    except SpawnFailed as error:
+        raise _suggesting_name(error, fields) from None
     if call.options.ready:
         await call.ask("ready", id=created["id"])
     await call.show(created, f"created session {created['id']}")
     return 0
+
+
+def _suggesting_name(error: SpawnFailed, fields: Fields) -> SpawnFailed:
+    """Suggest `--name` if the only word, which is no program, may have been meant as a name."""
+    words = fields["argv"] or []
+    missing = error.details.get("field") == "argv" and error.details.get("errno") == "ENOENT"
+    if not missing or len(words) != 1 or fields["id"] is not None or "/" in words[0]:
+        return error
+    remedy = f"to give a session this name: agent-pty new --name {words[0]}"
+    return SpawnFailed(f"{error}; {remedy}", **error.details)
 
 
 async def _shell(call: Call) -> Fields:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from agent_pty.core.command import NAME, Call, Command, part
-from agent_pty.errors import UnknownSession
+from agent_pty.core.command import NAME, Call, Command, Fields, Part, argument, part
+from agent_pty.errors import AgentPtyError, UnknownSession, Usage
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
-from agent_pty.ops.op import Mutation, Op, Request
+from agent_pty.ops.op import PASSING, Mutation, Op, Request
 
 NO_SESSIONS = "no sessions"
 
@@ -95,8 +98,64 @@ def _line(session: dict[str, Any]) -> str:
     return line.encode("unicode_escape").decode() + "\n"
 
 
-async def _print_killed(call: Call, killed: dict[str, Any]) -> int:
-    await call.show(killed, "killed")
+async def _kill(call: Call, fields: Fields) -> int:
+    names: Sequence[str] = list(dict.fromkeys(call.options.names))
+    if bool(names) == call.options.all:
+        raise Usage("give the names of sessions, or --all")
+    if call.options.all:
+        names = [one["id"] for one in await call.ask("list")]
+    elif len(names) == 1:
+        killed = await call.ask("kill", id=names[0], **fields)
+        await call.show(killed, "killed")
+        return await _warn_of_survivors(call, killed)
+    if fields["key"] is not None:
+        raise Usage("--key is for one session")
+    asking = (_outcome(call, name) for name in names)
+    return await _print_killed(call, names, await asyncio.gather(*asking))
+
+
+async def _outcome(call: Call, name: str) -> dict[str, Any] | AgentPtyError:
+    """Return what was ended, or why not.
+
+    A `--all` that is sent again finds other sessions. So its requests have keys of their own, not
+    those that follow from their number.
+    """
+    key = PASSING + secrets.token_hex(8) if call.options.all else None
+    try:
+        killed: dict[str, Any] = await call.ask("kill", id=name, key=key)
+    except AgentPtyError as error:
+        return error
+    return killed
+
+
+async def _print_killed(
+    call: Call, names: Sequence[str], outcomes: Sequence[dict[str, Any] | AgentPtyError]
+) -> int:
+    """Print what became of each session; the status says whether all of them have ended."""
+    both = list(zip(names, outcomes, strict=True))
+    killed = [name for name, one in both if not isinstance(one, AgentPtyError)]
+    if call.json:
+        await call.show_json([{"id": name, **_facts(one)} for name, one in both])
+    elif killed or not names:
+        lines = [f"killed {name}" for name in killed]
+        await call.print("\n".join(lines or ["no sessions"]) + "\n")
+    failed = 0
+    for _, one in both:
+        if isinstance(one, AgentPtyError):
+            await call.warn(f"error: {one}")
+            failed = one.exit_status
+        else:
+            failed = await _warn_of_survivors(call, one) or failed
+    return failed
+
+
+def _facts(outcome: dict[str, Any] | AgentPtyError) -> dict[str, Any]:
+    if isinstance(outcome, AgentPtyError):
+        return {"ok": False, "error": str(outcome), "code": outcome.code}
+    return outcome
+
+
+async def _warn_of_survivors(call: Call, killed: dict[str, Any]) -> int:
     for survivor in killed["survivors"]:
         await call.warn(f"survived: {survivor['pid']} {survivor['command']}")
     for orphan in killed.get("possible_survivors", ()):
@@ -122,7 +181,21 @@ KILL = Op(
     handler=kill,
     continues=True,
     resume=kill_again,
-    commands=(Command(parts=(NAME,), finish=_print_killed, examples=("agent-pty kill work",)),),
+    commands=(
+        Command(
+            parts=(
+                Part(
+                    arguments=(
+                        argument("names", nargs="*", metavar="name", help="the sessions"),
+                        argument("--all", action="store_true", help="every session"),
+                    ),
+                    fields=("id",),
+                ),
+            ),
+            run=_kill,
+            examples=("agent-pty kill work", "agent-pty kill web db", "agent-pty kill --all"),
+        ),
+    ),
 )
 RENAME = Op(
     name="rename",

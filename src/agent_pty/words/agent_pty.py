@@ -103,7 +103,7 @@ def overview(commands: Sequence[Subcommand]) -> str:
             "  --socket PATH  the daemon's socket (default: ~/.agent-pty.sock)",
             "  --version      print the version",
             "",
-            "Each command has --json, and --help (or `agent-pty help COMMAND`) with examples.",
+            "Each command has --json (-j), and --help (or `agent-pty help COMMAND`) with examples.",
             "",
             statuses,
             "",

@@ -60,7 +60,7 @@ def parser(one: Subcommand) -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     add_to(made, one.parts)
-    made.add_argument("--json", action="store_true", help="print JSON")
+    made.add_argument("--json", "-j", action="store_true", help="print JSON")
     made.add_argument("--socket", metavar="PATH", help="the daemon's socket")
     return made
 

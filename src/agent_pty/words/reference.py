@@ -23,7 +23,7 @@ _HEAD = """\
 
 Written from the op table (`src/agent_pty/ops/`) by `make reference`; do not edit. A field means the
 same on every transport. Envelopes, streams, keys and errors are described in
-[protocol.md](protocol.md). Each command also takes `--json`, `--socket PATH` and `--help`.
+[protocol.md](protocol.md). Each command also takes `--json` (`-j`), `--socket PATH` and `--help`.
 
 """
 _WIDTH = 100

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import secrets
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
@@ -12,6 +14,7 @@ from agent_pty.core.layout import expanded
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
+from agent_pty.ops.op import PASSING
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import not_kept, resolved
 from agent_pty.words.interrupt import GivenUp, give_up
@@ -21,6 +24,7 @@ from agent_pty.words.option import milliseconds, parsed
 _ROWS, _COLS = 40, 120
 _READY_MS = 20_000
 _TIMED_OUT, _INTERRUPTED = 124, 130
+_KILL = "k kill <session>... | --all"
 _EXEC = "k exec [-j] [-t N] [--pager] -- argv..."
 # With any of these a command needs a shell to be understood.
 _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
@@ -29,6 +33,16 @@ _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
 async def new(call: Call, words: list[str]) -> int:
     """Start a session and return when its prompt is ready."""
     given = parsed_new(words)
+    try:
+        return await _new(call, given)
+    except Refusal as refusal:
+        if not given.json:
+            raise
+        failed = {"status": "error", "output": str(refusal).removeprefix("ERR ")}
+        raise Refusal(jsoned(failed)) from None
+
+
+async def _new(call: Call, given: NewOptions) -> int:
     name = given.name
     frame, shown = _frame(given.frames, call.cwd)
     if await _alive(call, name):
@@ -151,18 +165,49 @@ async def living(call: Call, name: str) -> dict[str, Any]:
 
 
 async def kill(call: Call, words: list[str]) -> int:
-    """End a session; a name that nobody has is no reason to fail, but nothing was killed."""
-    given = parsed(words, usage="k kill <session>", flags=("-j",))
-    if not given.words:
-        raise Refusal("usage: k kill <session>")
-    name = checked(given.words[0])
+    """End sessions; a name that nobody has is no reason to fail, but nothing was killed."""
+    given = parsed(words, usage=_KILL, flags=("-j", "--all"))
+    everything = "--all" in given.flags
+    if everything == bool(given.words):
+        raise Refusal(f"usage: {_KILL}")
+    names = [checked(word) for word in dict.fromkeys(given.words)]
+    if everything:
+        names = [one["id"] for one in await call.ops.ask("list")]
+        if not names and "-j" not in given.flags:
+            await call.output.line("no sessions")
+    outcomes = await asyncio.gather(*(_outcome(call, name, own_key=everything) for name in names))
+    for name, outcome in zip(names, outcomes, strict=True):
+        if not isinstance(outcome, AgentPtyError):
+            await _say_killed(call, name, outcome, json="-j" in given.flags)
+    for outcome in outcomes:
+        if isinstance(outcome, AgentPtyError):
+            raise outcome
+    return 0
+
+
+async def _outcome(
+    call: Call, name: str, *, own_key: bool
+) -> dict[str, Any] | AgentPtyError | None:
+    """Return what was ended, or why not; None if there is no such session.
+
+    A `--all` that is sent again finds other sessions. So its requests have keys of their own, not
+    those that follow from their number.
+    """
+    key = {"key": PASSING + secrets.token_hex(8)} if own_key else {}
     try:
-        killed = await call.ops.ask("kill", id=name)
+        killed: dict[str, Any] = await call.ops.ask("kill", id=name, **key)
     except UnknownSession:
+        return None
+    except AgentPtyError as error:
+        return error
+    return killed
+
+
+async def _say_killed(call: Call, name: str, killed: dict[str, Any] | None, *, json: bool) -> None:
+    if killed is None:
         missing = {"status": "error", "output": f"no session '{name}'"}
-        shown = jsoned(missing) if "-j" in given.flags else f"ERR no session '{name}'"
-        await call.output.line(shown)
-        return 0
+        await call.output.line(jsoned(missing) if json else f"ERR no session '{name}'")
+        return
     for one in killed["survivors"]:
         await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")
     for one in killed.get("possible_survivors", ()):
@@ -172,8 +217,7 @@ async def kill(call: Call, words: list[str]) -> int:
     for one in killed.get("spared", ()):
         await call.output.err(f"k: process {one['pid']} was not ended: {one_line(one['command'])}")
     done = {"session": name, "status": "killed"}
-    await call.output.line(jsoned(done) if "-j" in given.flags else f"OK killed {name}")
-    return 0
+    await call.output.line(jsoned(done) if json else f"OK killed {name}")
 
 
 async def ls(call: Call, words: list[str]) -> int:
