@@ -289,7 +289,11 @@ def test_a_batch_of_good_steps_answers_all(shared: Agent) -> None:
     done = shared.cli("batch", "good", "-", stdin=json.dumps(steps))
     nested = shared.cli("batch", "good", json.dumps([{"op": "batch", "steps": steps}]))
 
-    assert done.stdout == "3 step(s) done\n"
+    sent, waited, found, last = done.stdout.splitlines()
+    assert sent.startswith('step 0 (send): {"cursor": ')
+    assert waited == "step 1 (wait): matched=good match=good"
+    assert found.startswith('step 2 (find): [{"row": ')
+    assert last == "3 step(s) done"
     assert "a batch within a batch" in nested.stderr
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct
 
-from agent_pty.core.command import NAME, Command, json_list
+from agent_pty.core.command import NAME, Call, Command, Fields, json_list
+from agent_pty.core.safe import safe_json
 from agent_pty.errors import AgentPtyError, BadRequest, from_wire, unwrapped
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Mutation, Op
 
 _MOST_STEPS = 200
 _COMMAND = """agent-pty batch work '[{"op":"send","text":"make"},{"op":"wait","until":"exit"}]'"""
+_FACTS = ("status", "for", "exit_code", "error", "hint", "matched", "match")
 _EXAMPLE = '[{"op": "send", "text": "make"}, ...]'
 
 
@@ -54,6 +58,42 @@ async def batch(session: Session, request: Batch) -> Done:
     return Done(results=results)
 
 
+async def _print_steps(call: Call, fields: Fields) -> int:
+    """Print the answer of each step; if one fails, those of the steps before it."""
+    try:
+        done = await call.ask("batch", **fields)
+    except AgentPtyError as error:
+        if not call.json:  # the JSON of the error has them
+            await call.print(_text(fields["steps"], error.details.get("results", ())))
+        raise
+    results = done["results"]
+    text = _text(fields["steps"], results)
+    await call.show(done, f"{text}{len(results)} step(s) done")
+    return 0
+
+
+def _text(steps: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]]) -> str:
+    answered = enumerate(zip(steps, results, strict=False))
+    return "".join(
+        f"step {number} ({step['op']}):{_answer(result.get('data'))}\n"
+        for number, (step, result) in answered
+    )
+
+
+def _answer(data: Any) -> str:
+    """Return text as it is, after the facts that it does not show; anything else as JSON.
+
+    A wait is reported without its screen: a step of its own asks for that.
+    """
+    given = data if isinstance(data, dict) else {}
+    text = "" if "matched" in given else given.get("output", given.get("text"))
+    if not isinstance(text, str):
+        return " " + safe_json(json.dumps(data, ensure_ascii=False))
+    facts = [f" {name}={given[name]}" for name in _FACTS if given.get(name) is not None]
+    lines = "\n" + text.removesuffix("\n") if text else ""
+    return "".join(facts) + lines
+
+
 OP = Op(
     name="batch",
     answer="batched",
@@ -66,7 +106,7 @@ OP = Op(
                 NAME,
                 json_list("steps", _EXAMPLE, help="JSON array of requests; `-` reads stdin"),
             ),
-            text=lambda _call, done: f"{len(done['results'])} step(s) done",
+            run=_print_steps,
             examples=(_COMMAND,),
         ),
     ),

@@ -8,6 +8,8 @@ agent-tty / k -- persistent terminal sessions for AI agents
 Usage:
   k new    <session> [cmd...] [--prompt="x"]  spawn session (default: bash)
   k new    <session> <cmd> --prompt=./hook    hook mode (custom frame detect)
+  k new    <session> [options] -- argv...     no shell; options: --repo DIR
+                                              --env K=V --rows N --cols N --pager
   k fire   [-t N] [session] <code>            async fire (default 300s)
   k poll   [session] [cell_id]                poll result (O(1))
   k run    [-j] [-e] [-t N] [session] <code>  sync (default 30s)
@@ -16,10 +18,12 @@ Usage:
   k await  ...                                alias for run
   k answer [-j] [-e] [-t D] [session] <text>  a line for the cell that waits: returns
                                               its next question or its end, new output only
+  k batch  [-j] [-e] [-t N] <session> <code>...
+                                              run each, stop at the first failure
   k peek   [session] [cell_id]                output so far, nothing collected
   k notify [session] <message>                notification
   k int    [session]                          ctrl-c, and what it takes
-  k kill   <session>                          kill + cleanup
+  k kill   <session>... | --all               kill + cleanup
   k ls                                        list sessions, name first (also: list)
   k status [session]                          health check
   k watch  [session]                          live filtered view
@@ -34,7 +38,10 @@ Usage:
   k read   [-n N] [session]                   last N lines of the transcript (25)
 
 Session resolves: explicit arg > K_SESSION env > the only session there is.
-Options come before the session. -j prints JSON everywhere. -t 0: no limit.
+Options come before the session. -j (--json) prints JSON everywhere. -t
+(--timeout) takes seconds, 500ms or 5m; 0: no limit. -je is short for -j -e.
+A session has the environment of the caller of k new. Pagers are off in it
+(PAGER, GIT_PAGER ... are cat); k new --pager and k exec --pager keep them.
 -e: exit with the command's own status (124: timed out, 125: waits for input,
 122: unknown, because a nested or remote shell does not report it).
 -u: 0 when COND came true, else as -e; 9: it ended well, but COND did not come true.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_pty import __version__
-from agent_pty.words import answer, cell, history, screen, send, session, wait, watch
+from agent_pty.words import answer, batch, cell, history, screen, send, session, wait, watch
 from agent_pty.words.call import Call, Refusal, Verb
 from agent_pty.words.help import K_HELP
 
@@ -17,6 +17,7 @@ _VERBS: dict[str, Verb] = {
     "list": session.ls,
     "run": cell.run,
     "await": cell.run,
+    "batch": batch.batch,
     "fire": cell.fire,
     "answer": answer.answer,
     "poll": cell.poll,
