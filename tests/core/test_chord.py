@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_pty.core.chord import chord
+from agent_pty.core.chord import chord, chords
 from agent_pty.errors import BadRequest
 
 CHORDS = {
@@ -57,3 +57,31 @@ def test_nothing_is_no_key() -> None:
     """
     with pytest.raises(BadRequest, match="write for instance ctrl-c"):
         chord("")
+
+
+def test_trial_18_a_text_is_its_characters() -> None:
+    """
+    Whatever follows `text:` is typed as it is: no character of it is a modifier or a name.
+    """
+    typed = chords("text:ctrl-C ä漢:")
+
+    assert "".join(one.key for one in typed) == "ctrl-C ä漢:"
+    assert all(one.mods == frozenset() for one in typed)
+    assert chords("ctrl-c") == [chord("ctrl-c")]
+
+
+@pytest.mark.parametrize(
+    ("word", "remedy"),
+    [
+        ("text:a\nb", "enter"),
+        ("text:\t", "tab"),
+        ("text:\x1b[A", "escape"),
+        ("text:", "text:hello"),
+    ],
+)
+def test_trial_18_a_control_character_is_a_key_of_its_own(word: str, remedy: str) -> None:
+    """
+    In a text it is refused with the name of its key; so is a text without characters.
+    """
+    with pytest.raises(BadRequest, match=remedy):
+        chords(word)

@@ -112,6 +112,22 @@ def test_a_misspelt_key_is_refused_with_its_neighbours() -> None:
         fed(b"").encode_key("entr")
 
 
+@pytest.mark.parametrize("character", ["\u200d", "\u0301", "\u00a0", "\ue0b0"])
+def test_trial_18_a_character_that_is_not_drawn_is_typed(character: str) -> None:
+    """
+    Joiners, accents and the like are part of texts, though they are no signs of their own.
+    """
+    assert fed(b"").encode_key(character) == character.encode()
+
+
+def test_trial_18_an_unknown_key_may_be_meant_as_text() -> None:
+    """
+    The error says how to type it.
+    """
+    with pytest.raises(BadRequest, match=r"unknown key 'goodbye'.*write text:goodbye"):
+        fed(b"").encode_key("goodbye")
+
+
 @pytest.mark.parametrize("key", ["", "\x1b", "no such key", "f99"])
 def test_what_is_no_key_is_refused(key: str) -> None:
     """

@@ -1178,6 +1178,54 @@ def test_a_large_output_of_exec_is_read_and_forgotten() -> None:
     assert heard.asked[-1] == ("kill", {"id": "s"})
 
 
+# -- keys and the screen
+
+CURSOR = {"row": 1, "col": 2, "visible": True}
+AFTER = {
+    "settled": True,
+    "whole": False,
+    "rows": [{"row": 0, "text": "new"}, {"row": 1, "text": ""}, {"row": 9, "text": "last  "}],
+    "cursor": CURSOR,
+    "cursor_before": CURSOR,
+    "hash": "0",
+}
+
+
+@pytest.mark.parametrize(
+    "words", [("-s", "work", "a"), ("--screen", "work", "a"), ("work", "a", "--screen")]
+)
+def test_trial_18_keys_say_the_rows_that_changed(words: tuple[str, ...]) -> None:
+    """
+    Rows without numbers, and on standard error what they do not show.
+    """
+    heard = spoken("keys", *words, keys={"cursor": 1, "keys": 1, "screen": AFTER})
+
+    assert heard.told == (0, "new\n\nlast\n")
+    assert heard.err == "k: 1 row(s) became blank\n"
+    assert heard.asked == [
+        ("keys", {"id": "work", "keys": ["a"], "screen": True, "timeout_ms": 3000})
+    ]
+
+
+@pytest.mark.parametrize(
+    ("facts", "remark"),
+    [
+        ({"settled": False}, "has not settled"),
+        ({"whole": True}, "every row of the screen changed"),
+        ({"rows": []}, "no row of the screen changed\n"),
+        ({"rows": [], "cursor_before": {**CURSOR, "row": 0}}, "moved to row 1, column 2"),
+    ],
+)
+def test_trial_18_what_rows_do_not_show_is_said(facts: dict[str, Any], remark: str) -> None:
+    """
+    Each case has its own remark, and the keys were pressed all the same.
+    """
+    heard = spoken("keys", "-s", "work", "a", keys={"keys": 1, "screen": {**AFTER, **facts}})
+
+    assert heard.status == 0
+    assert remark in heard.err
+
+
 # -- answer
 
 SEEN = {"matched": "regex:up", "failed": False, "match": "up at 80", "cursor": 7, "guess": False}

@@ -1,7 +1,8 @@
-"""Chords as people write them: `ctrl-c`, `alt-x`, `shift-tab`, `f5`, `enter`, `a`."""
+"""Chords as people write them: `ctrl-c`, `alt-x`, `f5`, `enter`, `a`; `text:good bye` is many."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 
 from agent_pty.errors import BadRequest
@@ -19,6 +20,9 @@ _MODIFIERS = {
     "super": "super",
     "cmd": "super",
 }
+_TEXT = "text:"
+# Keys of their own, which a text must not contain.
+_KEYS = {"\n": "enter", "\r": "enter", "\t": "tab", "\x1b": "escape", "\x7f": "backspace"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +31,30 @@ class Chord:
 
     key: str
     mods: frozenset[str]
+
+
+def chords(word: str) -> list[Chord]:
+    """Read a chord, or the characters of a text as one chord each.
+
+    >>> [one.key for one in chords("text:a-b")], [one.key for one in chords("page-up")]
+    (['a', '-', 'b'], ['page-up'])
+    """
+    if not word.startswith(_TEXT):
+        return [chord(word)]
+    text = word.removeprefix(_TEXT)
+    if not text:
+        raise BadRequest(f"no text in {word!r}: write for instance text:hello")
+    return [_character(one) for one in text]
+
+
+def _character(character: str) -> Chord:
+    if unicodedata.category(character) == "Cc":
+        key = _KEYS.get(character, "ctrl-c")
+        raise BadRequest(
+            f"the character U+{ord(character):04X} is a key, no text: give it a word of its own, "
+            f"such as {key}"
+        )
+    return Chord(key=character, mods=frozenset())
 
 
 def chord(text: str) -> Chord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import string as characters
+import unicodedata
 from typing import Final, Literal, NamedTuple
 
 from agent_pty.errors import BadRequest
@@ -117,7 +118,7 @@ def bits(mods: Modifiers) -> int:
 
 def stroke(key: str, *, mods: Modifiers, text: str) -> Stroke:
     """Describe the key named *key*; *text* overrides what it would type."""
-    if len(key) == 1 and key.isprintable():
+    if len(key) == 1 and unicodedata.category(key) != "Cc":
         return _character(key, mods=bits(mods), text=text)
     name = key.lower().replace("_", "-")
     name = _ALIASES.get(name, name)
@@ -151,4 +152,5 @@ def _upper(character: str) -> str:
 def _unknown(key: str, name: str) -> str:
     near = difflib.get_close_matches(name, [*NAMES, *_ALIASES], n=3)
     hint = f"; did you mean {', '.join(near)}?" if near else "; say enter, up, f5, a ..."
-    return f"unknown key {key!r}{hint}"
+    typed = f"; to type it as text, write text:{key}" if key.isprintable() and key else ""
+    return f"unknown key {key!r}{hint}{typed}"

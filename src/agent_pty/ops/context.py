@@ -120,6 +120,13 @@ class TranscriptReader(Protocol):
         """Return one page."""
 
 
+class Settling(Protocol):
+    """Made before an input; tells when the screen stands still after it."""
+
+    async def settle(self, patience: float) -> bool:
+        """Return True when it stands still, False if it does not within *patience*."""
+
+
 class Waits(Protocol):
     """Conditions that are waited for."""
 
@@ -127,6 +134,9 @@ class Waits(Protocol):
         self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
     ) -> Observation:
         """Return once a condition is true; raise if something else ends the wait."""
+
+    def settling(self) -> Settling:
+        """Return what tells when the screen stands still after the next input."""
 
 
 class Viewers(Protocol):

@@ -30,7 +30,9 @@ Usage:
   k history [-n N] [session]                  last N*5 lines (default 5)
   k exec   [-j] [-t N] -- argv...             one program in a terminal of its own
   k screen [session]                          what a person would see
-  k keys   <session> key...                   press keys: enter ctrl-c escape : q a
+  k keys   [-s] <session> key...              press keys: enter ctrl-c escape : q a
+                                              text:hello; -s: wait until the screen has
+                                              settled, print the rows that changed
   k send   [session] <text>                   type a line, whatever reads it
   k type   [session] <text>                   the same without Enter
   k wait   [-t D] [session] --until COND      text, regex:P, screen:P, prompt, idle:2s,

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from agent_pty.errors import AgentPtyError, UnknownSession
+from agent_pty.ops.keys_screen import rows_text, screen_remarks
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import resolved
-from agent_pty.words.option import parsed
+from agent_pty.words.option import milliseconds, parsed
+
+_KEYS = "k keys <session> key..."
+_SCREEN = ("-s", "--screen")
 
 
 async def screen(call: Call, words: list[str]) -> int:
@@ -21,13 +25,24 @@ async def screen(call: Call, words: list[str]) -> int:
 
 async def keys(call: Call, words: list[str]) -> int:
     """Press keys by name."""
-    given = parsed(words, usage="k keys <session> key...", flags=("-j",))
-    if len(given.words) <= 1:
-        raise Refusal("usage: k keys <session> key...")
-    name = checked(given.words[0])
-    pressed = await asked(call, "keys", name, keys=given.words[1:])
-    shown = jsoned(pressed) if "-j" in given.flags else f"OK {name} keys={pressed['keys']}"
-    await call.output.line(shown)
+    flags = ("-j", *_SCREEN)
+    given = parsed(words, usage=_KEYS, flags=flags, numbers=("-t",))
+    rest, seen = list(given.words), set(given.flags)
+    while rest and rest[-1] in flags:  # no key is called so
+        seen.add(rest.pop())
+    if len(rest) <= 1:
+        raise Refusal(f"usage: {_KEYS}")
+    name, shows = checked(rest[0]), not seen.isdisjoint(_SCREEN)
+    looks = {"screen": True, "timeout_ms": milliseconds(given, 3)} if shows else {}
+    pressed = await asked(call, "keys", name, keys=rest[1:], **looks)
+    if "-j" in seen:
+        await call.output.line(jsoned(pressed))
+    elif not shows:
+        await call.output.line(f"OK {name} keys={pressed['keys']}")
+    else:
+        await call.output.write(rows_text(pressed["screen"]))
+        for remark in screen_remarks(pressed["screen"]):
+            await call.output.err(f"k: {remark}")
     return 0
 
 

@@ -12,6 +12,7 @@ from agent_pty.errors import WaitTimeout
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.screen import ScreenReader
 from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.host.waits.settling import Settling
 from agent_pty.host.waits.view import InputPoint
 from agent_pty.host.waits.waits import ProgramEnded, Waits
 from agent_pty.ops.model import Observation, ProcessSnapshot
@@ -56,6 +57,10 @@ class WaitService:
                 observation=seen,
             ) from None
         return self._observed(met)
+
+    def settling(self) -> Settling:
+        """Note who reads the keyboard now, before something is typed."""
+        return Settling(self._terminal, self._waits)
 
     def _point_at(self, cursor: int) -> InputPoint:
         """Return a point in the past; if it lies before the last input, its echo is no answer."""
