@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
-from support.agent import Agent, eventually
+from support.agent import Agent, eventually, slay
 from support.k import K, within
 
 SECRET = "tr0ub4dor-and-3"
@@ -215,6 +216,57 @@ def test_trial_18_an_answer_is_given_once_for_each_key(k: K, session: str) -> No
     assert again.pop("replayed", True)
     assert again == first
     assert k.json("answer", "-j", session, "y")["output"] == "y"
+
+
+def test_trial_18_two_answers_at_once_are_never_both_typed(k: K, session: str) -> None:
+    """
+    One question takes one answer: whoever comes second gets an error, or the next question.
+    """
+    k.run("exec", "--", "mkfifo", "gate")
+    k.waiting(session, "read a; read -u 9 c 9<>gate; echo got:$a")
+    asking = [k.start("answer", "-j", "-t", "20", session, text) for text in ("one", "two")]
+    eventually(lambda: any(one.poll() is not None for one in asking))
+    k.run("exec", "--", "sh", "-c", "echo go > gate")
+
+    said = [json.loads(one.communicate(timeout=60)[0]) for one in asking]
+
+    refused = [one for one in said if one["status"] == "error"]
+    done = [one for one in said if one["status"] == "done"]
+    assert (len(refused), len(done)) == (1, 1)
+    assert "waits for no answer" in refused[0]["output"]
+    assert done[0]["output"] in ("got:one", "got:two")
+
+
+def test_trial_18_ctrl_c_during_an_answer_stops_the_cell(k: K, session: str) -> None:
+    """
+    As during `k run`: the cell is interrupted, and the session is free.
+    """
+    k.waiting(session, "read a; sleep 60")
+    asking = k.start("answer", "-j", session, "x")
+    eventually(lambda: k.json("peek", session)["status"] == "running")
+
+    asking.send_signal(signal.SIGINT)
+    said = json.loads(asking.communicate(timeout=60)[0])
+
+    assert (said["status"], said["output"]) == ("error", "interrupted")
+    assert asking.returncode == 1
+    assert k.output(session, "echo free") == "free"
+
+
+def test_trial_18_a_daemon_that_dies_loses_no_answer(k: K, session: str) -> None:
+    """
+    The line is typed once, and its caller gets what the program says to it from the next daemon.
+    """
+    k.run("exec", "--", "mkfifo", "between")
+    k.waiting(session, "read a; read -u 9 c 9<>between; read -t 0 b && echo twice; echo got:$a")
+    asking = k.start("answer", "-j", session, "x")
+    eventually(lambda: k.json("peek", session)["status"] == "running")
+
+    slay(k.agent.pid_of("daemon"))
+    k.run("exec", "--", "sh", "-c", "echo go > between")
+    said = json.loads(asking.communicate(timeout=60)[0])
+
+    assert (said["status"], said["output"]) == ("done", "got:x")
 
 
 def test_trial_18_agent_pty_answers_too(k: K, session: str) -> None:
