@@ -821,3 +821,56 @@ def test_a_running_session_is_never_evicted(agent: Agent) -> None:
     eventually(lambda: len(agent.ask("list")) == 26)
 
     assert agent.info("runs")["active"] is True
+
+
+# -- pictures
+
+
+def test_trial_26_a_picture_has_the_colours_of_the_palette_that_is_named(shared: Agent) -> None:
+    """
+    `--palette` holds for SVG and HTML; without it the default is used; others are listed.
+    """
+    quiet(shared, "colours", r"printf '\033[31mred\n'")
+    plain, named = shared.home / "plain.svg", shared.home / "named.svg"
+
+    for path, more in ((plain, []), (named, ["--palette", "xterm"])):
+        shared.cli("screen", "colours", "--svg", str(path), *more)
+    page = shared.cli("screen", "colours", "--format", "html", "--palette", "vga").stdout
+    unknown = shared.cli("screen", "colours", "--svg", str(plain), "--palette", "pink")
+
+    assert "#d62c2c" in plain.read_text()
+    assert "#cd0000" in named.read_text()
+    assert "#aa0000" in page
+    assert unknown.returncode == 1
+    assert "no palette 'pink': choose one of legible, xterm, vga, tango, " in unknown.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--png", "x.jpg"], "--png x.jpg: it saves PNG, not .jpg: name the file .png"),
+        (["--png", "X.JPEG"], "it saves PNG, not .jpeg"),
+        (["--svg", "x.png"], "--svg x.png: it saves SVG, not .png: name the file .svg"),
+        (["--svg", "x.svg", "--png", "x.svg"], "--png x.svg: it saves PNG, not .svg"),
+        (["--palette", "xterm"], "--palette is for --png, --svg and --format html"),
+    ],
+)
+def test_trial_26_a_picture_is_not_saved_under_a_name_that_misleads(
+    shared: Agent, tmp_path: Path, words: list[str], reason: str
+) -> None:
+    """
+    A name that ends like another format is refused with the reason, and no file is written.
+    """
+    done = subprocess.run(
+        [AGENT_PTY, "screen", "anything", *words],
+        cwd=tmp_path,
+        env=shared.env,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode == USAGE
+    assert reason in done.stderr
+    assert list(tmp_path.iterdir()) == []

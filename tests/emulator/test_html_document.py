@@ -10,7 +10,7 @@ import pytest
 from agent_pty.emulator import Emulator
 from agent_pty.emulator.html_document import html_document
 
-RED, GREY, BLACK = "#cc6666", "#d0d0d0", "#000000"
+RED, GREY, BLACK = "#d62c2c", "#d0d0d0", "#000000"
 
 
 class Document(HTMLParser):

@@ -20,7 +20,7 @@ from agent_pty.errors import BadRequest
 
 CAPTURED = Path(__file__).parents[1] / "captured"
 WIDTH, HEIGHT = 9, 18
-GREY, BLACK, RED = (0xD0, 0xD0, 0xD0), (0, 0, 0), (0xCC, 0x66, 0x66)
+GREY, BLACK, RED = (0xD0, 0xD0, 0xD0), (0, 0, 0), (0xD6, 0x2C, 0x2C)
 HIDE_CURSOR = b"\x1b[?25l"
 Fonts = Callable[..., Sequence[FontFile]]
 

@@ -13,14 +13,15 @@ from agent_pty.emulator import Cursor, Emulator, Run, Style
 from agent_pty.emulator.box import Rect, Shape, shape
 from agent_pty.emulator.cluster import clusters
 from agent_pty.emulator.cursor import CursorStyle
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, PALETTE
+from agent_pty.emulator.palette import DEFAULT
 from agent_pty.emulator.picture import Screen
 from agent_pty.emulator.svg import svg, svg_of
 
 CAPTURED = Path(__file__).parents[1] / "captured"
 WIDTH, HEIGHT, BASELINE = 9, 18, 14
 GREY, BLACK = "#d0d0d0", "#000000"
-RED, GREEN, YELLOW = "#cc6666", "#b5bd68", "#f0c674"
+RED, GREEN, YELLOW = "#d62c2c", "#1a8440", "#a07400"
+BOLD_GREEN = "#4fd36a"
 HIDE_CURSOR = b"\x1b[?25l"
 
 
@@ -69,7 +70,7 @@ def test_the_log_is_drawn_in_its_colours_at_its_columns() -> None:
 
     assert (root.get("width"), root.get("height")) == ("720", "432")
     assert found[0, 4] == ("1f41836", YELLOW)
-    assert found[0, 21] == ("main", GREEN)
+    assert found[0, 21] == ("main", BOLD_GREEN)
     assert found[1, 0] == ("|", RED)
     assert (found[2, 33], found[2, 35]) == (("物", GREY), ("語", GREY))
     assert found[2, 38] == ("(Ada", GREY)
@@ -82,8 +83,8 @@ def test_an_editor_keeps_its_layout() -> None:
     root = captured("vim")
     found = words(root)
 
-    assert found[3, 4] == ("def", "#e7c547")
-    assert found[8, 2] == ("8", "#e7c547")
+    assert found[3, 4] == ("def", "#fff07a")
+    assert found[8, 2] == ("8", "#fff07a")
     assert found[23, 0][0] == "--"
     assert rects(root) == [(20 * WIDTH, 8 * HEIGHT, WIDTH, HEIGHT, GREY)]
 
@@ -277,7 +278,7 @@ def test_the_palette_is_the_emulators_own() -> None:
     told = emulator.take_replies().decode().split("\x07")[:-1]
 
     shown = [tuple(int(part[:2], 16) for part in each.split("rgb:")[1].split("/")) for each in told]
-    assert shown == [*PALETTE, FOREGROUND, BACKGROUND]
+    assert shown == [*DEFAULT.colors, DEFAULT.foreground, DEFAULT.background]
 
 
 PIECES = [

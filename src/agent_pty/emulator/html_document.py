@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from agent_pty.core.safe import is_safe_link
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, hex_code, rgb
+from agent_pty.emulator.palette import DEFAULT, Palette, hex_code
 from agent_pty.emulator.picture import FAMILIES, look
 from agent_pty.emulator.style import Color, Style
 
@@ -24,9 +24,11 @@ _ENTITY: Final = re.compile(r"&(?:#(\d+)|[a-z]+);")
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def html_document(fragment: str, *, title: str) -> str:
+def html_document(fragment: str, *, title: str, palette: Palette = DEFAULT) -> str:
     """Return a whole document around what the library made of a screen."""
-    body = _LINK.sub(_link, _STYLED.sub(_restyled, fragment))
+    styled = _STYLED.sub(lambda found: _restyled(found, palette), fragment)
+    body = _LINK.sub(_link, styled)
+    ground, text = hex_code(palette.background), hex_code(palette.foreground)
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -34,7 +36,7 @@ def html_document(fragment: str, *, title: str) -> str:
 <meta http-equiv="Content-Security-Policy" content="{_POLICY}">
 <title>{html.escape(title)}</title>
 <style>
-body {{ margin: 1em; background: {hex_code(BACKGROUND)}; color: {hex_code(FOREGROUND)}; }}
+body {{ margin: 1em; background: {ground}; color: {text}; }}
 body > div {{ font-family: {FAMILIES} !important; line-height: 1.2; }}
 a {{ color: inherit; }}
 </style>
@@ -64,7 +66,7 @@ def _address(escaped: str) -> str:
         return ""
 
 
-def _restyled(found: re.Match[str]) -> str:
+def _restyled(found: re.Match[str], palette: Palette) -> str:
     """Write colours as they look, and reverse, faint and concealed text by its colours."""
     given = dict(one.split(": ", 1) for one in found[1].split(";") if one)
     looks = look(
@@ -74,17 +76,19 @@ def _restyled(found: re.Match[str]) -> str:
             inverse=given.pop("filter", None) is not None,
             faint=given.pop("opacity", None) is not None,
             invisible=given.pop("visibility", None) is not None,
-        )
+            bold=given.get("font-weight") == "bold",
+        ),
+        palette,
     )
     if looks.hidden:
         given["color"] = "transparent"
-    elif looks.fg != FOREGROUND:
-        given["color"] = hex_code(looks.fg)
-    if looks.bg != BACKGROUND:
+    elif looks.ink != palette.foreground:
+        given["color"] = hex_code(looks.ink)
+    if looks.bg != palette.background:
         given["background-color"] = hex_code(looks.bg)
     underline = _color(given.pop("text-decoration-color", ""))
     if underline is not None:
-        given["text-decoration-color"] = hex_code(rgb(underline, FOREGROUND))
+        given["text-decoration-color"] = hex_code(palette.rgb(underline, palette.foreground))
     style = "".join(f"{name}: {value};" for name, value in given.items())
     return f'<div style="display: inline;{style}">'
 

@@ -11,9 +11,10 @@ from typing import Final
 
 from agent_pty.emulator.box import Rect
 from agent_pty.emulator.cluster import Cluster, clusters
+from agent_pty.emulator.contrast import Rgb, legible, mix
 from agent_pty.emulator.cursor import Cursor
 from agent_pty.emulator.emulator import Emulator
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix, rgb
+from agent_pty.emulator.palette import DEFAULT, Palette, brightened
 from agent_pty.emulator.style import Run, Style
 
 # At 15 pixels the common monospace fonts advance by 9.
@@ -34,12 +35,18 @@ class Screen:
     height: int
     width: int
     cursor: Cursor
+    palette: Palette = DEFAULT
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Appearance:
-    """How a span is painted; *hidden* text keeps its background."""
+    """How a span is painted; *hidden* text keeps its background.
 
+    Letters have the colour *ink*. Lines and blocks have *fg* itself: they often continue a
+    background of that colour.
+    """
+
+    ink: Rgb
     fg: Rgb
     bg: Rgb
     bold: bool
@@ -72,10 +79,14 @@ class Span:
             col += cluster.width
 
 
-def screen_of(emulator: Emulator) -> Screen:
-    """Return what *emulator* shows now."""
+def screen_of(emulator: Emulator, palette: Palette = DEFAULT) -> Screen:
+    """Return what *emulator* shows now, in the colours of *palette*."""
     return Screen(
-        rows=emulator.styled(), height=emulator.rows, width=emulator.cols, cursor=emulator.cursor
+        rows=emulator.styled(),
+        height=emulator.rows,
+        width=emulator.cols,
+        cursor=emulator.cursor,
+        palette=palette,
     )
 
 
@@ -83,25 +94,29 @@ def spans(screen: Screen) -> Iterator[Span]:
     """Yield what to paint, from left to right and from top to bottom."""
     cursor = screen.cursor
     for row, runs in enumerate(screen.rows[: screen.height]):
-        found = _row_spans(row, runs)
+        found = _row_spans(row, runs, screen.palette)
         if cursor.visible and cursor.style == "block" and cursor.row == row:
-            found = _with_block(found, row=row, col=cursor.col)
+            found = _with_block(found, row=row, col=cursor.col, palette=screen.palette)
         yield from found
 
 
-def _row_spans(row: int, runs: Sequence[Run]) -> list[Span]:
+def _row_spans(row: int, runs: Sequence[Run], palette: Palette) -> list[Span]:
     return [
-        Span(row=row, col=run.col, clusters=clusters(run.text, run.width), look=look(run.style))
+        Span(
+            row=row,
+            col=run.col,
+            clusters=clusters(run.text, run.width),
+            look=look(run.style, palette),
+        )
         for run in runs
     ]
 
 
-def look(style: Style) -> Appearance:
+def look(style: Style, palette: Palette = DEFAULT) -> Appearance:
     """Resolve the colours of *style*."""
-    fg, bg = rgb(style.fg, FOREGROUND), rgb(style.bg, BACKGROUND)
-    if style.inverse:
-        fg, bg = bg, fg
+    fg, bg, ink = _colors(style, palette)
     return Appearance(
+        ink=mix(ink, bg, _FAINT) if style.faint else ink,
         fg=mix(fg, bg, _FAINT) if style.faint else fg,
         bg=bg,
         bold=style.bold,
@@ -112,21 +127,32 @@ def look(style: Style) -> Appearance:
     )
 
 
-_BLANK: Final = look(Style())
+def _colors(style: Style, palette: Palette) -> tuple[Rgb, Rgb, Rgb]:
+    """Return the colours of lines, of the background and of letters."""
+    front = palette.rgb(style.fg, palette.foreground)
+    back = palette.rgb(style.bg, palette.background)
+    chosen = style.fg
+    if style.inverse:
+        front, back, chosen = back, front, style.bg
+    if style.bold:
+        front = palette.rgb(brightened(chosen, back, palette), front)
+    # A colour out of more than sixteen was chosen for this background; it stays as it is.
+    corrected = chosen is None or palette.is_basic(chosen)
+    return front, back, legible(front, back, palette.contrast) if corrected else front
 
 
-def _with_block(row_spans: list[Span], *, row: int, col: int) -> list[Span]:
+def _with_block(row_spans: list[Span], *, row: int, col: int, palette: Palette) -> list[Span]:
     """Show the cell at *col* in exchanged colours; a wide character as a whole."""
     found: list[Span] = []
     for span in row_spans:
-        found += _split(span, col) if span.col <= col < span.col + span.width else [span]
+        found += _split(span, col, palette) if span.col <= col < span.col + span.width else [span]
     if not any(span.col <= col < span.col + span.width for span in row_spans):
-        blank = Span(row=row, col=col, clusters=(Cluster(" ", 1),), look=_BLANK)
-        found.append(_exchanged(blank))
+        blank = Span(row=row, col=col, clusters=(Cluster(" ", 1),), look=look(Style(), palette))
+        found.append(_exchanged(blank, palette))
     return found
 
 
-def _split(span: Span, col: int) -> list[Span]:
+def _split(span: Span, col: int, palette: Palette) -> list[Span]:
     start, at = span.col, 0
     while start + span.clusters[at].width <= col:
         start += span.clusters[at].width
@@ -134,17 +160,17 @@ def _split(span: Span, col: int) -> list[Span]:
     after = start + span.clusters[at].width
     parts = (
         replace(span, clusters=span.clusters[:at]),
-        _exchanged(replace(span, col=start, clusters=span.clusters[at : at + 1])),
+        _exchanged(replace(span, col=start, clusters=span.clusters[at : at + 1]), palette),
         replace(span, col=after, clusters=span.clusters[at + 1 :]),
     )
     return [part for part in parts if part.clusters]
 
 
-def _exchanged(span: Span) -> Span:
+def _exchanged(span: Span, palette: Palette) -> Span:
     old = span.look
     # Text in the colour of its background would make an invisible cursor.
-    fg = old.fg if old.fg != old.bg else FOREGROUND
-    return replace(span, look=replace(old, fg=old.bg, bg=fg))
+    block = old.ink if old.ink != old.bg else palette.foreground
+    return replace(span, look=replace(old, fg=old.bg, ink=old.bg, bg=block))
 
 
 def decorations(span: Span, *, scale: int = 1) -> list[Rect]:

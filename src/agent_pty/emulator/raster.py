@@ -9,8 +9,8 @@ from PIL import Image, ImageDraw
 
 from agent_pty.emulator.box import Rect, Shape, shape
 from agent_pty.emulator.cluster import Cluster
+from agent_pty.emulator.contrast import Rgb, mix
 from agent_pty.emulator.glyph import Fonts, Glyphs
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, mix
 from agent_pty.emulator.picture import (
     CELL_HEIGHT,
     CELL_WIDTH,
@@ -38,7 +38,7 @@ def rasterise(screen: Screen, *, scale: int, fonts: Fonts) -> bytes:
     for span in painted:
         canvas.write(span)
     for rect in cursor_rects(screen.cursor, scale=scale):
-        canvas.rect(rect, FOREGROUND)
+        canvas.rect(rect, screen.palette.foreground)
     return canvas.png()
 
 
@@ -47,7 +47,8 @@ class _Canvas:
         self._cell = CELL_WIDTH * scale, CELL_HEIGHT * scale
         self._scale = scale
         size = screen.width * self._cell[0], screen.height * self._cell[1]
-        self._image = Image.new("RGB", size, BACKGROUND)
+        self._ground = screen.palette.background
+        self._image = Image.new("RGB", size, self._ground)
         self._draw = ImageDraw.Draw(self._image)
         self._glyphs = Glyphs(fonts, scale=scale)
 
@@ -61,7 +62,7 @@ class _Canvas:
         self._draw.rectangle((left, top, right - 1, bottom - 1), fill=color)
 
     def fill(self, span: Span) -> None:
-        if span.look.bg == BACKGROUND:
+        if span.look.bg == self._ground:
             return
         left, top = self._corner(span, span.col)
         size = span.width * self._cell[0], self._cell[1]
@@ -76,7 +77,7 @@ class _Canvas:
             else:
                 self._shape(drawn, span.look, corner)
         for rect in decorations(span, scale=self._scale):
-            self.rect(rect, span.look.fg)
+            self.rect(rect, span.look.ink)
 
     def _corner(self, span: Span, col: int) -> tuple[int, int]:
         return col * self._cell[0], span.row * self._cell[1]
@@ -84,7 +85,7 @@ class _Canvas:
     def _letter(self, cluster: Cluster, look: Appearance, corner: tuple[int, int]) -> None:
         text, width = cluster
         image = self._glyphs.image(text, width=width, bold=look.bold, italic=look.italic)
-        self._image.paste(look.fg if image.mode == "L" else image, corner, image)
+        self._image.paste(look.ink if image.mode == "L" else image, corner, image)
 
     def _shape(self, drawn: Shape, look: Appearance, corner: tuple[int, int]) -> None:
         left, top = corner

@@ -11,10 +11,9 @@ from typing import Any, Final
 from agent_pty.emulator.binding import check, ffi, lib
 from agent_pty.emulator.callback import CALLBACKS
 from agent_pty.emulator.event import MAX_CLIPBOARD
+from agent_pty.emulator.palette import DEFAULT
 from agent_pty.emulator.snapshot import MAX_CONTINUATION
 
-_LIGHT_GREY: Final = (0xD0, 0xD0, 0xD0)
-_BLACK: Final = (0, 0, 0)
 _APC_MAX_BYTES: Final = 4096
 
 _TERMINFO: Final = ffi.new("char[]", b"xterm-256color")
@@ -22,9 +21,11 @@ _TERMINFO: Final = ffi.new("char[]", b"xterm-256color")
 # (option, C type of its value, value)
 _OPTIONS: Final[tuple[tuple[int, str, Any], ...]] = (
     # Without defaults a program that asks for the colours (OSC 10, 11) waits for ever.
-    (lib.GHOSTTY_TERMINAL_OPT_COLOR_FOREGROUND, "GhosttyColorRgb *", _LIGHT_GREY),
-    (lib.GHOSTTY_TERMINAL_OPT_COLOR_BACKGROUND, "GhosttyColorRgb *", _BLACK),
-    (lib.GHOSTTY_TERMINAL_OPT_COLOR_CURSOR, "GhosttyColorRgb *", _LIGHT_GREY),
+    (lib.GHOSTTY_TERMINAL_OPT_COLOR_FOREGROUND, "GhosttyColorRgb *", DEFAULT.foreground),
+    (lib.GHOSTTY_TERMINAL_OPT_COLOR_BACKGROUND, "GhosttyColorRgb *", DEFAULT.background),
+    (lib.GHOSTTY_TERMINAL_OPT_COLOR_CURSOR, "GhosttyColorRgb *", DEFAULT.foreground),
+    # What a program is told about the colours (OSC 4) is what a picture shows.
+    (lib.GHOSTTY_TERMINAL_OPT_COLOR_PALETTE, "GhosttyColorRgb[256]", DEFAULT.colors),
     # A title that comes back as input is a command the user never typed (CVE-2003-0063).
     (lib.GHOSTTY_TERMINAL_OPT_TITLE_REPORT, "bool *", False),
     # Images would be kept at 10 MB and more a screen, and nothing here shows them.

@@ -8,8 +8,9 @@ from typing import Final, NamedTuple
 
 from agent_pty.emulator.box import Rect, Shape, shape
 from agent_pty.emulator.cluster import Cluster
+from agent_pty.emulator.contrast import Rgb, mix
 from agent_pty.emulator.emulator import Emulator
-from agent_pty.emulator.palette import BACKGROUND, FOREGROUND, Rgb, hex_code, mix
+from agent_pty.emulator.palette import hex_code
 from agent_pty.emulator.picture import (
     BASELINE,
     CELL_HEIGHT,
@@ -51,19 +52,19 @@ def svg_of(screen: Screen) -> str:
         f'font-size="{FONT_SIZE}">'
     )
     elements = [
-        _rect(Rect(0, 0, width, height), BACKGROUND),
-        *_backgrounds(painted),
+        _rect(Rect(0, 0, width, height), screen.palette.background),
+        *_backgrounds(painted, screen.palette.background),
         *(element for span in painted for element in _foreground(span)),
-        *(_rect(rect, FOREGROUND) for rect in cursor_rects(screen.cursor)),
+        *(_rect(rect, screen.palette.foreground) for rect in cursor_rects(screen.cursor)),
     ]
     return "\n".join([head, *elements, "</svg>\n"])
 
 
-def _backgrounds(painted: Iterable[Span]) -> Iterator[str]:
+def _backgrounds(painted: Iterable[Span], default: Rgb) -> Iterator[str]:
     """Yield one rectangle for neighbours of one colour; the default is there already."""
     merged: list[tuple[Rect, Rgb]] = []
     for span in painted:
-        if span.look.bg == BACKGROUND:
+        if span.look.bg == default:
             continue
         rect = _cells(span)
         if merged:
@@ -87,7 +88,7 @@ def _foreground(span: Span) -> Iterator[str]:
             yield _text(word, span)
         else:
             yield from _drawn(drawn, word.col, span)
-    yield from (_rect(rect, span.look.fg) for rect in decorations(span))
+    yield from (_rect(rect, span.look.ink) for rect in decorations(span))
 
 
 def _words(span: Span) -> Iterator[_Word]:
@@ -117,7 +118,7 @@ def _text(word: _Word, span: Span) -> str:
     return (
         f'<text x="{word.col * CELL_WIDTH}" y="{span.row * CELL_HEIGHT + BASELINE}" '
         f'textLength="{word.width * CELL_WIDTH}" lengthAdjust="{adjust}" '
-        f'fill="{hex_code(look.fg)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
+        f'fill="{hex_code(look.ink)}"{weight}{slant}>{escape(word.text, quote=False)}</text>'
     )
 
 

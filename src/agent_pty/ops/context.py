@@ -107,8 +107,8 @@ class ScreenReader(Protocol):
     def find(self, text: str) -> Sequence[Place]:
         """Return the places of *text* on the screen."""
 
-    async def render(self, form: Form, *, scrollback: int) -> str:
-        """Return the screen in another form; a picture as base64."""
+    async def render(self, form: Form, *, scrollback: int, palette: str) -> str:
+        """Return the screen in another form; a picture as base64, in the colours of *palette*."""
 
 
 class TranscriptReader(Protocol):

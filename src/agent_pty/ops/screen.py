@@ -13,6 +13,8 @@ from agent_pty.ops.op import Op, Request
 from agent_pty.ops.screen_text import print_screen
 
 _MOST_SCROLLBACK = 10_000
+DEFAULT_PALETTE = "legible"
+_PALETTES = "legible, xterm, vga, tango, solarized-dark, solarized-light, tomorrow-night"
 
 
 class LookAt(Request, frozen=True, kw_only=True):
@@ -43,6 +45,9 @@ class Render(Request, frozen=True, kw_only=True):
     scrollback: Annotated[
         int, Meta(ge=0, le=_MOST_SCROLLBACK, description="rows above the screen to include")
     ] = 0
+    palette: Annotated[str, Meta(description=f"colours of html, svg and png: {_PALETTES}")] = (
+        DEFAULT_PALETTE
+    )
 
 
 class Found(Struct, frozen=True, kw_only=True):
@@ -78,7 +83,9 @@ async def find(session: Session, request: Find) -> list[Found]:
 
 async def render(session: Session, request: Render) -> Rendered:
     """Render the screen in the requested form."""
-    content = await session.screen.render(request.format, scrollback=request.scrollback)
+    content = await session.screen.render(
+        request.format, scrollback=request.scrollback, palette=request.palette
+    )
     return Rendered(format=request.format, content=content)
 
 
@@ -116,6 +123,12 @@ SCREEN = Op(
                 part("find", "--find", metavar="TEXT", help="print ROW,COL of each TEXT found"),
                 part("png", "--png", metavar="FILE", help="save a PNG image"),
                 part("svg", "--svg", metavar="FILE", help="save an SVG image"),
+                part(
+                    "palette",
+                    "--palette",
+                    metavar="NAME",
+                    help=f"colours of a picture or of html: {_PALETTES} (default: the first)",
+                ),
                 TOKENS,
             ),
             run=print_screen,
@@ -124,6 +137,7 @@ SCREEN = Op(
                 "agent-pty screen work --format json",
                 "agent-pty screen work --since 5f1c0a9be4d27a83 --json",
                 "agent-pty screen work --png work.png",
+                "agent-pty screen work --svg work.svg --palette xterm",
             ),
         ),
     ),

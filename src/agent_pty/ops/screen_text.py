@@ -7,11 +7,19 @@ import json
 from typing import Any
 
 from agent_pty.core.command import Call, Fields, fitted_text
+from agent_pty.errors import Usage
+
+# Names that promise another content than a PNG or an SVG.
+_OTHER_FILES = (
+    *(".avif", ".bmp", ".gif", ".heic", ".htm", ".html", ".ico", ".jfif", ".jpe", ".jpeg", ".jpg"),
+    *(".pdf", ".png", ".ppm", ".svg", ".svgz", ".tif", ".tiff", ".webp"),
+)
 
 
 async def print_screen(call: Call, fields: Fields) -> int:
     """Print or save the screen as the options ask for it."""
     o, name = call.options, fields["id"]
+    _check_pictures(o)
     if o.since is not None:
         return await _print_changes(call, await call.ask("changes", id=name, since=o.since))
     if o.find is not None:
@@ -51,7 +59,10 @@ def _longest_ticks(text: str) -> int:
 
 async def _print_rendered(call: Call, name: str, form: str) -> int:
     wanted = form if form in ("ansi", "html") else "text"
-    rendered = await call.ask("render", id=name, format=wanted, scrollback=call.options.scrollback)
+    o = call.options
+    rendered = await call.ask(
+        "render", id=name, format=wanted, scrollback=o.scrollback, palette=o.palette
+    )
     if call.json:
         await call.show_json(rendered)
         return 0
@@ -79,11 +90,23 @@ async def _print_places(call: Call, places: list[dict[str, Any]]) -> int:
     return 0 if places else 1
 
 
+def _check_pictures(options: Any) -> None:
+    """Refuse what would save a picture under a wrong name, or ask for colours of plain text."""
+    for form, path in (("png", options.png), ("svg", options.svg)):
+        wrong = next((end for end in _OTHER_FILES if str(path).lower().endswith(end)), None)
+        if path and wrong not in (None, f".{form}"):
+            kind = form.upper()
+            raise Usage(f"--{form} {path}: it saves {kind}, not {wrong}: name the file .{form}")
+    if options.palette is not None and not (options.png or options.svg or options.format == "html"):
+        raise Usage("--palette is for --png, --svg and --format html; text has no colours")
+
+
 async def _save_pictures(call: Call, name: str) -> int:
     saved = []
     for form, path in (("png", call.options.png), ("svg", call.options.svg)):
         if path:
-            content = (await call.ask("render", id=name, format=form))["content"]
+            drawn = await call.ask("render", id=name, format=form, palette=call.options.palette)
+            content = drawn["content"]
             data = base64.b64decode(content) if form == "png" else content.encode()
             await call.write_file(path, data)
             saved.append(path)

@@ -168,7 +168,7 @@ def test_the_screen_is_rendered_in_every_form() -> None:
     watched.draws("\x1b[31ma<b")
 
     def rendered(form: Form) -> str:
-        return asyncio.run(watched.reader.render(form, scrollback=0))
+        return asyncio.run(watched.reader.render(form, scrollback=0, palette="legible"))
 
     assert rendered("text").rstrip() == "a<b"
     assert "\x1b[38;5;1m" in rendered("ansi")
@@ -184,9 +184,9 @@ def test_trial_17_html_is_a_whole_document_without_harm() -> None:
     watched = Watched()
     watched.draws("\x1b[31mred\x1b[m \x1b]8;;javascript:alert(1)\x1b\\here\x1b]8;;\x1b\\")
 
-    page = asyncio.run(watched.reader.render("html", scrollback=0))
+    page = asyncio.run(watched.reader.render("html", scrollback=0, palette="legible"))
 
     assert page.startswith("<!DOCTYPE html>")
     assert '<meta charset="utf-8">' in page
-    assert "color: #cc6666" in page
+    assert "color: #d62c2c" in page
     assert "javascript:" not in page

@@ -17,6 +17,7 @@ from agent_pty.core.deception import suspicions
 from agent_pty.core.find import Place, find
 from agent_pty.emulator import Cursor, Emulator, Run
 from agent_pty.emulator.html_document import html_document
+from agent_pty.emulator.palette import Palette, palette_named
 from agent_pty.host.terminal.notices import Notices
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.context import Form
@@ -128,26 +129,27 @@ class ScreenReader:
         """Return where *text* stands."""
         return find(self._emulator.lines(), text)
 
-    async def render(self, form: Form, *, scrollback: int) -> str:
+    async def render(self, form: Form, *, scrollback: int, palette: str) -> str:
         """Return the screen in another form."""
+        colors = palette_named(palette)
         if form in ("svg", "png"):
-            return await _picture(self._emulator, form)
+            return await _picture(self._emulator, form, colors)
         painted = self._emulator.format(_KINDS[form], scrollback=bool(scrollback))
         if form == "html":
-            return html_document(painted, title=self._terminal.name)
+            return html_document(painted, title=self._terminal.name, palette=colors)
         if not scrollback:
             return painted
         return "\n".join(painted.split("\n")[-self._emulator.rows - scrollback :])
 
 
-async def _picture(emulator: Emulator, form: Form) -> str:
+async def _picture(emulator: Emulator, form: Form, palette: Palette) -> str:
     """Draw the screen as it is now; drawing takes its time, so it has a thread of its own."""
     # Pictures are rare, and the rasteriser is large and optional.
     from agent_pty.emulator.picture import screen_of  # noqa: PLC0415
     from agent_pty.emulator.png import png_of  # noqa: PLC0415
     from agent_pty.emulator.svg import svg_of  # noqa: PLC0415
 
-    screen = screen_of(emulator)
+    screen = screen_of(emulator, palette)
     if form == "svg":
         return await asyncio.to_thread(svg_of, screen)
     return base64.b64encode(await asyncio.to_thread(png_of, screen)).decode()
