@@ -100,7 +100,8 @@ class Command:
     It sends one request and prints *text* of the answer; *finish* does the printing itself and
     returns the exit status; *run* does everything. *name* and *summary* are those of the op unless
     given. With *local* it runs in the client, which needs the caller's own terminal. Fields in
-    *hidden* are not on the command line.
+    *hidden* are not on the command line; those in *unlisted* are, but not in its help, because what
+    they ask for does not exist yet.
     """
 
     examples: Sequence[str]
@@ -112,6 +113,7 @@ class Command:
     summary: str | None = None
     local: bool = False
     hidden: frozenset[str] = field(default_factory=frozenset)
+    unlisted: frozenset[str] = field(default_factory=frozenset)
 
 
 # -- parts that many commands share

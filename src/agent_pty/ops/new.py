@@ -163,6 +163,7 @@ OP = Op(
                 program(required=False),
             ),
             run=_create,
+            unlisted=frozenset({"backend"}),
             examples=(
                 "agent-pty new --repo . --name work",
                 "agent-pty new --name py --env DEBUG=1 -- python3 -q",

@@ -41,6 +41,7 @@ OP = Op(
         Command(
             parts=(NAME, text_or_file()),
             text="sent",
+            unlisted=frozenset({"approval"}),
             examples=('agent-pty send work "cargo test"', "git diff | agent-pty send work -"),
         ),
         Command(

@@ -6,6 +6,7 @@ and its description.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,11 +28,16 @@ def parts_of(op: Op, command: Command) -> list[Part]:
     """Return every part of a command, the derived ones last."""
     filled = {name for one in command.parts for name in one.fields} | command.hidden
     fields = [one for one in msgspec.structs.fields(op.request) if one.name not in filled]
-    return [*command.parts, *(_derived(one) for one in fields)]
+    return [
+        *command.parts,
+        *(_derived(one, listed=one.name not in command.unlisted) for one in fields),
+    ]
 
 
-def _derived(field: msgspec.structs.FieldInfo) -> Part:
+def _derived(field: msgspec.structs.FieldInfo, *, listed: bool) -> Part:
     given = _argument(field, msgspec.inspect.type_info(field.type))
+    if not listed:
+        given = argument(*given.names, **{**given.options, "help": argparse.SUPPRESS})
     name = field.name
 
     async def fill(call: Any) -> Fields:

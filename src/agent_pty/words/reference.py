@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 import textwrap
 from typing import Any
@@ -54,7 +55,8 @@ def _section(op: Op) -> str:
 
 def _usage(one: Subcommand) -> str:
     """Return a usage line; that of `argparse` differs between versions of Python."""
-    given = [argument for part in one.parts for argument in part.arguments]
+    every = [argument for part in one.parts for argument in part.arguments]
+    given = [each for each in every if each.options.get("help") != argparse.SUPPRESS]
     places = [_word(each) for each in given if not each.names[0].startswith("-")]
     flags = [_word(each) for each in given if each.names[0].startswith("-")]
     line = " ".join(["agent-pty", one.name, *places, *flags])
