@@ -10,7 +10,7 @@ ROUNDS ?= 1
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long smoke peer reference check bench clean
+.PHONY: help setup demo test test-long smoke peer reference picture check bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-16s %s\n", $$1, $$2}'
@@ -39,6 +39,9 @@ peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROU
 
 reference: $(STAMP) ## write docs/reference.md from the op table
 	@$(VENV)/bin/python -m agent_pty.words.reference > docs/reference.md
+
+picture: $(STAMP) ## draw the picture of README.md by our own exporter
+	@PYTHON=$(VENV)/bin/python sh scripts/picture
 
 check: $(STAMP) ## formatting, lint and types
 	$(VENV)/bin/ruff format --check .
