@@ -53,7 +53,11 @@ class Attachment:
             self.close()
             self._fields["repaint"] = True
         self._connection = self._connect(first)
-        stream, answer = self._connection.stream("attach", id=self._name, **self._fields)
+        try:
+            stream, answer = self._connection.stream("attach", id=self._name, **self._fields)
+        except BaseException:
+            self.close()
+            raise
         arrived = (answer or {}).get("typed", 0)
         self.lost += max(0, self._sent - arrived)
         self._sent = arrived
