@@ -24,7 +24,7 @@ ROWS = (
     ("core",),
     ("ops",),
     ("emulator", "store", "process", "integration", "keeper", "client"),
-    ("host", "transports", "words"),
+    ("host", "transports", "words", "api"),
     ("daemon", "gateway"),
     ("cli",),
 )
@@ -61,11 +61,17 @@ ONLY_IN = {
         "host",
         "transports",
         "words",
+        "api",
         "daemon",
         "gateway",
         "cli",
     ),
+    "pytest": ("api",),
 }
+
+# What `from agent_pty import ...` offers: the package names it for type checkers, and loads it when
+# it is first used.
+PUBLIC = ("api", "errors")
 
 ROW_OF = {part: number for number, row in enumerate(ROWS) for part in row}
 
@@ -166,6 +172,8 @@ def layer_breaches(root: Path) -> list[str]:
     for module, found in each_import(graph):
         theirs, ours = part_of(found.target), part_of(module)
         if found.top != PACKAGE or theirs == ours or ours not in ROW_OF:
+            continue
+        if module == PACKAGE and found.typing_only and theirs in PUBLIC:
             continue
         # `from agent_pty import __version__` names no part but the package itself.
         row = ROW_OF.get(theirs, ROW_OF["__init__"])
@@ -289,6 +297,17 @@ BREACHES: dict[str, tuple[Check, dict[str, str]]] = {
     ),
     "sideways": (layer_breaches, {"store/a.py": "import agent_pty.keeper.b", "keeper/b.py": ""}),
     "from the package itself": (layer_breaches, {"__init__.py": "from .errors import Busy"}),
+    "from the package itself, the API at once": (
+        layer_breaches,
+        {"__init__.py": "def f():\n    from agent_pty.api.a import b", "api/a.py": ""},
+    ),
+    "from the package itself, for types": (
+        layer_breaches,
+        {"__init__.py": "if TYPE_CHECKING:\n    from agent_pty.cli import a", "cli/a.py": ""},
+    ),
+    "API to daemon": (layer_breaches, {"api/a.py": "import agent_pty.daemon.b", "daemon/b.py": ""}),
+    "API to words": (layer_breaches, {"api/a.py": "import agent_pty.words.b", "words/b.py": ""}),
+    "pytest elsewhere": (misplaced_packages, {"words/a.py": "import pytest"}),
     "no row": (layer_breaches, {"drawer/a.py": ""}),
     "cycle of two": (cycles, {"core/a.py": "from . import b", "core/b.py": "from . import a"}),
     "cycle through the package": (
@@ -335,6 +354,8 @@ def test_a_planted_breach_is_found(name: str, tmp_path: Path) -> None:
 
 
 SOUND = {
+    "__init__.py": "if TYPE_CHECKING:\n    from agent_pty.api.a import Client",
+    "api/a.py": "from agent_pty.client import b\nfrom agent_pty.ops import send\nimport pytest",
     "errors.py": "class Busy(Exception): ...",
     "core/a.py": "from pathlib import PurePosixPath\nfrom urllib.parse import quote\nimport re2",
     "core/b.py": "from . import a\nfrom agent_pty import __version__\nfrom ..errors import Busy",

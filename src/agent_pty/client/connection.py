@@ -34,6 +34,10 @@ class Connection:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def fileno(self) -> int:
+        """Return the descriptor of the socket."""
+        return self._socket.fileno()
+
     def close(self) -> None:
         """Hang up; a wait that runs is cancelled by that."""
         self._file.close()
@@ -45,6 +49,10 @@ class Connection:
             line = json.dumps({**request, "v": PROTOCOL}, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError as error:
             raise BadRequest("text, names and paths must be valid UTF-8") from error
+        return _envelope(self.answer_to(line))
+
+    def answer_to(self, line: bytes) -> bytes:
+        """Send the line of a request and return the line of its answer."""
         # Refused in the middle: the answer, if there is one, says why.
         with contextlib.suppress(OSError):
             self._socket.sendall(line)
@@ -54,7 +62,7 @@ class Connection:
             raise DaemonUnreachable("the daemon takes requests but does not answer") from error
         if not answer:
             raise DaemonUnreachable("the daemon closed the connection without an answer")
-        return _envelope(answer)
+        return answer
 
     def ask(self, op: str, **fields: Any) -> Any:
         """Return the content of the answer, or raise the error it carries."""

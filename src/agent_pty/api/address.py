@@ -1,0 +1,39 @@
+"""Which daemon a client speaks to, and how it is started."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_pty.core.layout import Layout
+
+# The environment may name another daemon than the caller does.
+_OF_ANOTHER = ("AGENT_PTY_HOME", "AGENT_PTY_SOCKET")
+
+
+def located(home: str | os.PathLike[str] | None, socket: str | os.PathLike[str] | None) -> Layout:
+    """Return the paths of a daemon: by default those that the command line uses here."""
+    from agent_pty.client.directory import here  # noqa: PLC0415  the import of the API is quick
+    from agent_pty.store.log_dir import locate  # noqa: PLC0415
+
+    env = dict(os.environ)
+    if home is not None:
+        for name in _OF_ANOTHER:
+            env.pop(name, None)
+        env["AGENT_PTY_HOME"] = os.fspath(home)
+    found = locate(env, cwd=here(), socket=None if socket is None else os.fspath(socket))
+    if home is None or found.base:
+        return found
+    # Programs in its sessions must find this daemon, too, and their environment does not name it.
+    return found._replace(base=found.home)
+
+
+def start(where: Layout) -> None:
+    """Return when a daemon listens; start one if there is none, as the command line does."""
+    from agent_pty.client.connection import connect  # noqa: PLC0415
+    from agent_pty.store import home, log_dir  # noqa: PLC0415
+
+    home.prepare(where)
+    log_dir.check(where)
+    connect(where).close()

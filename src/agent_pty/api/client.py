@@ -1,0 +1,121 @@
+"""A client for programs that wait for each answer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+from agent_pty.api import address
+from agent_pty.api.generated.client import ClientOperations
+from agent_pty.api.pool import Pool
+from agent_pty.api.session import Session
+from agent_pty.errors import DaemonUnreachable
+
+if TYPE_CHECKING:
+    from agent_pty.api.question import Question
+    from agent_pty.client.connection import Connection
+
+_SERIAL_BYTES = 12
+
+
+class Client(ClientOperations):
+    """Speaks to the daemon, which is started if there is none. Every op of the daemon is a method.
+
+    *home* or *socket* chooses the daemon; by default it is the one that `agent-pty` uses here. With
+    `start=False` a daemon that does not run raises `DaemonUnreachable`.
+
+    Threads may share a client: each request has a connection for itself while it runs, and idle
+    ones are used again. If the daemon dies during a request, the next one is asked again, by the
+    request's key, and nothing is done twice.
+
+    >>> with Client() as client, client.new("bash") as shell:
+    ...     shell.run("exit_with() { return $1; }; exit_with 3").exit_code
+    3
+    """
+
+    def __init__(
+        self,
+        *,
+        home: str | os.PathLike[str] | None = None,
+        socket: str | os.PathLike[str] | None = None,
+        start: bool = True,
+    ) -> None:
+        self._where = address.located(home, socket)
+        self._start = start
+        self._pool: Pool[Connection] = Pool()
+
+    def __repr__(self) -> str:
+        return f"<Client {self.socket}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def socket(self) -> str:
+        """The path of the daemon's socket."""
+        return self._where.socket
+
+    def close(self) -> None:
+        """Hang up; sessions live on."""
+        self._pool.close()
+
+    def session(self, id: str) -> Session:  # noqa: A002  named as in ops
+        """Return a session by its name, whether or not it exists."""
+        return Session(self, id)
+
+    def ask(self, op: str, /, **fields: Any) -> Any:
+        """Return the answer of any op by its name; fields that are None are left out.
+
+        >>> client.ask("resize", id="work", rows=24, cols=80)
+        Resized(rows=24, cols=80)
+        """
+        from agent_pty.api.question import Question  # noqa: PLC0415  it loads the request types
+
+        question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
+        return question.answer(self._answer(question))
+
+    def _answer(self, question: Question) -> bytes:
+        """Send the question until its answer comes."""
+        connection = self._pool.take() or self.connect(start=question.may_start)
+        while True:
+            try:
+                line = connection.answer_to(question.line)
+            except (DaemonUnreachable, OSError):
+                line = b""
+            except BaseException:  # Ctrl-C: the answer would be taken for that of the next request
+                connection.close()
+                raise
+            if line.endswith(b"\n"):
+                self._pool.give(connection)
+                return line
+            connection.close()
+            question.lost()
+            try:
+                connection = self.connect(start=False)
+            except DaemonUnreachable as error:
+                raise question.gave_up() from error
+
+    def connect(self, *, start: bool = True) -> Connection:
+        """Return a connection for the caller alone; start a daemon unless told not to."""
+        from agent_pty.client.connection import connect  # noqa: PLC0415  importing us is quick
+
+        try:
+            return connect(self._where, start=False)
+        except DaemonUnreachable:
+            if not (start and self._start):
+                raise
+        address.start(self._where)
+        return connect(self._where, start=False)
+
+    def stream(self, op: str, /, **fields: Any) -> Any:
+        """Open `watch` or `attach`."""
+        if op == "watch":
+            from agent_pty.api.watching import Watching  # noqa: PLC0415  it loads the result types
+
+            return Watching(self, fields)
+        from agent_pty.api.attachment import Attachment  # noqa: PLC0415  rarely needed
+
+        return Attachment(self, fields)
