@@ -107,7 +107,8 @@ def main() -> int:
     )
     print(f"load {facts['load_before'][0]} before, {facts['load_after'][0]} after,", end=" ")
     print(f"{facts['seconds']:.0f} s\n")
-    print(*report.table(results), "", *report.budgets(verdicts), sep="\n")
+    print(*report.table(results), *report.details(results), sep="\n")
+    print("", *report.budgets(verdicts), sep="\n")
     print(f"\nfigures: {base}.json, plot: {base}.svg")
     return 1 if options.strict and not all(one.met for one in verdicts) else 0
 

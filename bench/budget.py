@@ -115,6 +115,9 @@ RULES = (
     _below("memory with 20", "20 sessions, all our processes, MB", 80, _median),
     _below("memory per further session", "each further idle session, MB", 1, _median),
     _below("10,000 pending waits", "10,000 pending waits, % of a core", 5, _median),
+    _below("ten tasks, calls", "ten tasks by k, calls", 149, _median),
+    _above("ten tasks, calls", "ten tasks, times fewer calls than tmux", 2, _times("tmux")),
+    _above("ten tasks, bytes", "ten tasks, times fewer bytes than tmux", 4, _times("tmux")),
     _below("kill of a tree", "kill of a tree, p99 in ms", 1000, _p99_ms),
 )
 

@@ -21,6 +21,13 @@ def table(results: Sequence[Result]) -> Iterator[str]:
             yield _line("", peer, result.unit, "-" if ratio is None else f"{ratio:.2f}x")
 
 
+def details(results: Sequence[Result]) -> Iterator[str]:
+    """Yield what some rows add up."""
+    for result in results:
+        if result.detail:
+            yield from ("", *result.detail)
+
+
 def _line(row: str, series: Series, unit: Unit, ratio: str) -> str:
     p50, p95 = shown(series.median, unit), shown(series.percentile(95), unit)
     line = f"{row:<27} {series.name:<15} {p50:>11} {p95:>11} {ratio:>7}  {series.note}"
@@ -30,11 +37,13 @@ def _line(row: str, series: Series, unit: Unit, ratio: str) -> str:
 def shown(figure: float, unit: Unit) -> str:
     """Return a figure with its unit; seconds in the unit that reads best.
 
-    >>> shown(0.00123, "s"), shown(12.5, "s"), shown(64.25, "MB")
-    ('1.23 ms', '12.50 s', '64.25 MB')
+    >>> shown(0.00123, "s"), shown(12.5, "s"), shown(64.25, "MB"), shown(1234, "bytes")
+    ('1.23 ms', '12.50 s', '64.25 MB', '1,234 bytes')
     """
     if unit == "s" and figure < 1:
         return f"{figure * 1000:.3g} ms" if figure >= 0.1 else f"{figure * 1000:.2f} ms"
+    if unit in ("calls", "bytes"):
+        return f"{figure:,.0f} {unit}"
     return f"{figure:.2f} {unit}"
 
 

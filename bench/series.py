@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Unit = Literal["s", "MB", "MB/s", "%"]
+Unit = Literal["s", "MB", "MB/s", "%", "calls", "bytes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,8 @@ class Result:
     unit: Unit
     ours: Series
     peers: Sequence[Series] = field(default_factory=tuple)
+    # Lines for people, where one figure is the sum of many.
+    detail: Sequence[str] = ()
 
     def ratio(self, peer: Series) -> float | None:
         """How many times better ours is; below 1 it is worse. None if nothing can be said."""
@@ -54,6 +56,7 @@ class Result:
         return {
             "row": self.row,
             "unit": self.unit,
+            "detail": list(self.detail),
             "series": [
                 {
                     "name": one.name,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from bench.ground import Ground
-from bench.rows import active, drain, flood, kill, memory, output, pending, rounds
+from bench.rows import active, drain, flood, kill, memory, output, pending, rounds, tasks
 from bench.series import Result
 
 Row = Callable[[Ground], list[Result]]
@@ -20,4 +20,5 @@ ROWS: Mapping[str, Row] = {
     "active": active.run,
     "pending": pending.run,
     "memory": memory.run,
+    "tasks": tasks.run,
 }

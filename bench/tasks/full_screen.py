@@ -1,0 +1,74 @@
+"""Use less, top and fzf."""
+
+from __future__ import annotations
+
+from bench.tasks.by_agent_tty import AgentTtyAgent
+from bench.tasks.by_k import KAgent
+from bench.tasks.by_tmux import SHELL, TmuxAgent
+from bench.tasks.task import Folder, Task
+
+_LINES = 400
+_FOUND = "line 250: the pump failed"
+_NAMES = "alpha\nbeta\ngamma\ndelta\nepsilon\n"
+_CHOOSE = "fzf < names.txt > choice.txt"
+
+
+def _prepare(folder: Folder) -> None:
+    lines = (f"line {n}: all is well" for n in range(1, _LINES + 1))
+    text = "\n".join(lines).replace("line 250: all is well", _FOUND)
+    folder.write("pump.log", text + "\n")
+    folder.write("names.txt", _NAMES)
+
+
+def _check(folder: Folder, report: str) -> None:
+    assert _FOUND in report
+    assert "line 400" in report
+    assert "COMMAND" in report
+    assert folder.read("choice.txt") == "gamma\n"
+
+
+def _ours(agent: KAgent) -> str:
+    agent.new("tui")
+    agent.k("run", "tui", "less pump.log").need("line 1:")
+    report = agent.k("keys", "-s", "tui", "text:/failed", "enter").need(_FOUND)
+    report += agent.k("keys", "-s", "tui", "G").need("line 400")
+    agent.k("keys", "-s", "tui", "q")
+    report += agent.k("run", "tui", "top").need("COMMAND")
+    agent.k("keys", "-s", "tui", "M")
+    agent.k("keys", "-s", "tui", "q")
+    agent.k("run", "tui", _CHOOSE).need("gamma")
+    agent.k("keys", "-s", "tui", "text:gam").need("gamma")
+    agent.k("keys", "-s", "tui", "enter")
+    agent.k("kill", "tui")
+    return report
+
+
+def _tmux(agent: TmuxAgent) -> str:
+    agent.new("tui")
+    agent.run("tui", "less pump.log", "line 1:")
+    report = agent.press("tui", "/failed", "Enter", sign=_FOUND)
+    report += agent.press("tui", "G", sign="line 400")
+    agent.press("tui", "q", sign=SHELL)
+    report += agent.run("tui", "top", "COMMAND")
+    agent.press("tui", "M", sign="COMMAND")
+    agent.press("tui", "q", sign=SHELL)
+    agent.run("tui", _CHOOSE, "gamma")
+    agent.press("tui", "gam", sign="1/5")
+    agent.press("tui", "Enter", sign=SHELL)
+    agent.end()
+    return report
+
+
+def _agent_tty(agent: AgentTtyAgent) -> str:
+    return _tmux(agent.tmux)
+
+
+TASK = Task(
+    name="full-screen programs",
+    prepare=_prepare,
+    check=_check,
+    ours=_ours,
+    agent_tty=_agent_tty,
+    tmux=_tmux,
+    needs=("less", "top", "fzf"),
+)

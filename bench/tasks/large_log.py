@@ -1,0 +1,70 @@
+"""A program prints a log of 200 MB: find the one failure in it and what came before."""
+
+from __future__ import annotations
+
+from bench.tasks.by_agent_tty import AgentTtyAgent
+from bench.tasks.by_k import KAgent
+from bench.tasks.by_tmux import TmuxAgent
+from bench.tasks.task import Folder, Task
+
+_DUMP = """#!/bin/bash
+exec python3 - <<'END'
+import sys
+line = "2026-11-17 10:00:00 INFO worker handled a request of a customer in 12 ms, number "
+for n in range(2_000_000):
+    word = f"{line}{n:07d} and went on\\n"
+    if n == 1_234_567:
+        word = word.replace("INFO", "FATAL").replace("handled", "dropped")
+    sys.stdout.write(word)
+END
+"""
+_FATAL, _BEFORE, _LAST = "1234567", "1234565", "1999999"
+_SEARCH = "grep -n -B 2 FATAL {}"
+
+
+def _prepare(folder: Folder) -> None:
+    folder.write("dump.sh", _DUMP)
+
+
+def _check(folder: Folder, report: str) -> None:
+    del folder
+    for number in (_FATAL, _BEFORE):
+        assert number in report, report
+
+
+def _ours(agent: KAgent) -> str:
+    """It prints everything: the answer is bounded, and a file has the rest."""
+    agent.new("log")
+    said = agent.k("run", "-m", "500", "-t", "120", "log", "./dump.sh").need(_LAST)
+    path = next(word for word in said.split() if word.startswith("/"))
+    report = agent.k("run", "log", _SEARCH.format(path)).need(_FATAL)
+    agent.k("kill", "log")
+    return report
+
+
+def _agent_tty(agent: AgentTtyAgent) -> str:
+    """Its answers have no bound, so that the agent keeps the log in a file."""
+    agent.new("log", "bash")
+    assert _LAST in agent.run("log", "./dump.sh > dump.log; tail -n 1 dump.log", "-t", "120")
+    report = agent.run("log", _SEARCH.format("dump.log"))
+    agent.end("log")
+    return report
+
+
+def _tmux(agent: TmuxAgent) -> str:
+    """The scrollback has 2,000 lines, so that the agent keeps the log in a file."""
+    agent.new("log")
+    assert _LAST in agent.run("log", "./dump.sh > dump.log; tail -n 1 dump.log")
+    report = agent.run("log", _SEARCH.format("dump.log"))
+    agent.end()
+    return report
+
+
+TASK = Task(
+    name="a log of 200 MB",
+    prepare=_prepare,
+    check=_check,
+    ours=_ours,
+    agent_tty=_agent_tty,
+    tmux=_tmux,
+)
