@@ -21,8 +21,6 @@ from agent_pty import ops
 from agent_pty.api.results import result_type
 from agent_pty.ops.op import Op
 
-# For the command line only.
-NO_METHOD = frozenset({"words"})
 # Of the client, and of a session as well, which fills in its name.
 OF_BOTH = frozenset({"watch"})
 # The answer is a handle with methods of its own.
@@ -155,7 +153,7 @@ def methods_of(*, of_session: bool) -> list[Op]:
     return [
         op
         for op in ops.TABLE.values()
-        if op.name not in NO_METHOD
+        if op.offered("python")
         and (_needs_session(op) == of_session or (of_session and op.name in OF_BOTH))
     ]
 

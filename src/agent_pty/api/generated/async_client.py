@@ -134,11 +134,6 @@ class AsyncClientOperations(abc.ABC):
         answer: AsyncWatching = await self.stream("watch", id=id, events=events, since=since)
         return answer
 
-    async def serve_http(self, *, addr: str = "127.0.0.1:4319", allow_remote: bool = False) -> Any:
-        """Serve HTTP at an address as long as this stream is open; the first line says where."""
-        answer: Any = await self.stream("serve_http", addr=addr, allow_remote=allow_remote)
-        return answer
-
     async def list(self) -> builtins.list[SessionInfo]:
         """List every session with its state, as the operating system sees it now."""
         answer: builtins.list[SessionInfo] = await self.ask("list")

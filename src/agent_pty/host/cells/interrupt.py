@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Literal
 
 from agent_pty.core.chord import chord
 from agent_pty.core.quit_keys import quit_keys
-from agent_pty.errors import SessionEnded
+from agent_pty.errors import NotReady, SessionEnded
 from agent_pty.host.cells.cell import Cell
 from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.readiness import Readiness
@@ -29,6 +29,9 @@ _ATTEMPTS: tuple[tuple[Attempt, float], ...] = (
     (signal.SIGTERM, 1.0),
     (signal.SIGKILL, 1.0),
 )
+# Of Ctrl-C at a line that is not complete.
+_LINE_SECONDS = 0.5
+_LINE_TRIES = 4
 
 
 class Interrupter:
@@ -100,3 +103,12 @@ def _spared(seen: Foreground, cell: Cell) -> bool:
     typed_into = cell.start.reader if cell.start is not None else None
     reader = seen.reader
     return seen.tty.own or (reader is not None and reader.relays and reader.pid == typed_into)
+
+
+async def give_up_line(given: Input, ready: Callable[[float], Awaitable[None]]) -> None:
+    """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
+    for _ in range(_LINE_TRIES):
+        await given.press(CTRL_C, kind=InputKind.INTERRUPT, by=SYSTEM)
+        with contextlib.suppress(NotReady):
+            await ready(_LINE_SECONDS)
+            return

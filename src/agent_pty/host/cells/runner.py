@@ -7,7 +7,6 @@ observations of the foreground go in, transitions and `cell` events come out.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Sequence
 
@@ -22,7 +21,7 @@ from agent_pty.errors import CellActive, InterruptFailed, NotReady, SessionEnded
 from agent_pty.host import events
 from agent_pty.host.cells.background import Background
 from agent_pty.host.cells.capture import EXITED, Capture
-from agent_pty.host.cells.cell import Cell, Phase, Result, WaitingFor, Watch
+from agent_pty.host.cells.cell import Cell, CellStart, Phase, Result, WaitingFor, Watch
 from agent_pty.host.cells.cell_start import cell_start
 from agent_pty.host.cells.completion import (
     INCOMPLETE,
@@ -32,7 +31,7 @@ from agent_pty.host.cells.completion import (
     prompt_before,
 )
 from agent_pty.host.cells.foreground import Foreground
-from agent_pty.host.cells.interrupt import CTRL_C, Interrupter
+from agent_pty.host.cells.interrupt import CTRL_C, Interrupter, give_up_line
 from agent_pty.host.cells.line_check import LineCheck
 from agent_pty.host.cells.poller import Poller
 from agent_pty.host.cells.program_now import with_program_now
@@ -46,8 +45,6 @@ from agent_pty.host.terminal.terminal import InputKind, Terminal
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
-_LINE_SECONDS = 0.5
-_LINE_TRIES = 4
 _CONTINUATION = "..."
 
 
@@ -140,8 +137,7 @@ class CellRunner:
         cell = self.results.take_running()
         if cell is not None and cell.start is not None:
             self._active = cell
-            self._capture = Capture(cell.start, self._terminal.output)
-            self._completion = self._completion_of(self._capture)
+            self._follow(cell.start)
             self._limit(cell)
             self._poller.soon()
 
@@ -182,18 +178,19 @@ class CellRunner:
             readiness=self._readiness,
         )
         cell.begin(start, modes=self._terminal.modes())
-        self._capture = Capture(start, self._terminal.output)
-        self._completion = self._completion_of(self._capture)
+        capture = self._follow(start)
         if cell.watch is not None:
-            cell.watch.begin(cell, self._capture)
+            cell.watch.begin(cell, capture)
         self._steadiness.begin(seen.reader)
         self._readiness.entered()
         self._publish(cell, "fired")
         await self._submitter.type(submission)
         cell.typed()
 
-    def _completion_of(self, capture: Capture) -> Completion:
-        return completion_of(capture, marks_exit=self._readiness.marks_exit)
+    def _follow(self, start: CellStart) -> Capture:
+        self._capture = capture = Capture(start, self._terminal.output)
+        self._completion = completion_of(capture, marks_exit=self._readiness.marks_exit)
+        return capture
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed; raise why it cannot."""
@@ -298,15 +295,7 @@ class CellRunner:
         root = self._terminal.root.pid
         self._finish(cell, with_program_now(result, cell.start, seen, root=root))
         if result.error == INCOMPLETE:  # the shell still asks for the rest
-            self._background.soon(self._give_up_line())
-
-    async def _give_up_line(self) -> None:
-        """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
-        for _ in range(_LINE_TRIES):
-            await self._input.press(CTRL_C, kind=InputKind.INTERRUPT, by=SYSTEM)
-            with contextlib.suppress(NotReady):
-                await self.ready(_LINE_SECONDS)
-                return
+            self._background.soon(give_up_line(self._input, self.ready))
 
     def _finish(self, cell: Cell, result: Result) -> None:
         self._let_go()
