@@ -172,8 +172,8 @@ class CellActive(AgentPtyError):
 
     code = "active_cell"
 
-    def __init__(self, cell: str) -> None:
-        super().__init__(f"active cell '{cell}'", cell_id=cell)
+    def __init__(self, cell: str, **details: Any) -> None:
+        super().__init__(f"active cell '{cell}'", cell_id=cell, **details)
 
 
 class NotReady(AgentPtyError):

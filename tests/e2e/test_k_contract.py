@@ -57,12 +57,68 @@ def test_help_needs_no_daemon(tmp_path: Path, words: list[str]) -> None:
     assert stranger.agent.processes() == []
 
 
-@pytest.mark.parametrize("words", [["nope"], ["new"], ["kill"], ["fire"], ["notify"], ["-x"]])
-def test_help_for_who_is_lost(k: K, words: list[str]) -> None:
+@pytest.mark.parametrize("verb", ["new", "kill", "fire", "notify"])
+def test_help_for_who_is_lost(k: K, verb: str) -> None:
     """
-    An unknown verb, or one without the words it needs, prints the help with status 1.
+    A verb without the words it needs prints the help about it with status 1.
     """
-    assert said(k, *words) == (k.run("--help").stdout, 1)
+    assert said(k, verb) == (k.run(verb, "--help").stdout, 1)
+
+
+def test_trial_21_an_unknown_word_is_not_answered_with_the_whole_help(shared: Agent, k: K) -> None:
+    """
+    One line on standard error names the word and what may be meant, in both commands.
+    """
+    ours, theirs = k.run("stauts"), shared.cli("stauts")
+
+    line = "unknown command 'stauts': did you mean status? "
+    assert (ours.returncode, ours.stdout) == (1, "")
+    assert ours.stderr == f"k: {line}k --help shows all\n"
+    assert (theirs.returncode, theirs.stdout) == (2, "")
+    assert theirs.stderr == f"agent-pty: error: {line}agent-pty --help shows all\n"
+
+
+@pytest.mark.parametrize("code", ["", " \n"])
+def test_trial_21_empty_code_is_an_error(k: K, bash: str, code: str) -> None:
+    """
+    Code that is empty, such as an unset variable, is refused: it would look like a success.
+    """
+    refused = k.run("run", "-j", bash, code)
+    ours = k.agent.cli("run", bash, code)
+
+    assert (refused.returncode, ours.returncode) == (1, 1)
+    assert json.loads(refused.stdout)["output"].startswith("send failed: the code is empty")
+    assert ours.stderr.startswith("error: the code is empty")
+
+
+def test_trial_21_a_monitor_of_an_unknown_session_says_which_there_are(k: K, bash: str) -> None:
+    """
+    `km` says on standard error which session may be meant.
+    """
+    said = k.run("basch", program="km")
+
+    assert json.loads(said.stdout)["message"] == "no session 'basch'"
+    assert said.stderr.startswith(f"km: did you mean {bash}? sessions: ")
+
+
+def test_trial_21_a_busy_session_says_what_runs_in_it(shared: Agent, k: K) -> None:
+    """
+    Who finds a session busy is told the code, for how long it runs, and what can be done.
+    """
+    k.new("occupied")
+    k.run("fire", "occupied", "sleep 1000 # tea")
+
+    plain = k.run("run", "occupied", "true")
+    again = k.run("new", "occupied")
+    ours = shared.cli("run", "occupied", "true")
+    name = shared.cli("run", "ocupied", "true")
+    k.kill("occupied")
+
+    does = r"occupied runs 'sleep 1000 # tea' for \d+ s: "
+    assert re.fullmatch(f"k: {does}k peek occupied .*\n", plain.stderr)
+    assert re.match(r"k: nothing was started: occupied has run bash for \d+ s, now", again.stderr)
+    assert re.search(f"hint: {does}agent-pty peek occupied .*\n", ours.stderr)
+    assert name.stderr.startswith("error: unknown session ocupied\nhint: did you mean occupied? ")
 
 
 def test_options_come_before_words(k: K, bash: str) -> None:

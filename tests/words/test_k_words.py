@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +71,7 @@ class FakeOps:
     def __init__(self, answers: dict[str, Any], events: Iterable[dict[str, Any]]) -> None:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.interrupted = Interrupt()
-        self._answers = {"list": [WORK], **answers}
+        self._answers = {"list": [WORK], "peek": UnknownCell("no cell"), **answers}
         self._events = events
 
     async def ask(self, op: str, **fields: Any) -> Any:
@@ -148,6 +149,8 @@ def spoken(
     return asyncio.run(story())
 
 
+RUN_WORK = ["run", "work", "x"]
+
 # -- the help text
 
 
@@ -160,16 +163,152 @@ def test_without_a_word_k_explains_itself(argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [["frobnicate"], ["-z"], ["new"], ["kill"], ["fire"], ["notify"], ["RUN", "x"]]
+    ("argv", "meant"),
+    [(["frobnicate"], ""), (["-z"], ""), (["lst"], "did you mean ls? "), (["runn", "x"], "run")],
 )
-def test_an_unknown_word_gets_the_help_text(argv: list[str]) -> None:
+def test_trial_21_an_unknown_word_gets_one_line(argv: list[str], meant: str) -> None:
     """
-    The same for verbs that need words and get none; nothing is asked, and the status is 1.
+    It is on standard error and says what may be meant; nothing is asked, and the status is 1.
     """
     heard = spoken(*argv)
 
-    assert heard.told == (1, K_HELP)
+    assert heard.told == (1, "")
+    assert heard.err.startswith(f"k: unknown command {argv[0]!r}: ")
+    assert heard.err.endswith("k --help shows all\n")
+    assert heard.err.count("\n") == 1
+    assert meant in heard.err
     assert heard.asked == []
+
+
+@pytest.mark.parametrize("verb", ["new", "kill", "fire", "notify"])
+def test_trial_21_a_verb_without_its_words_says_how_it_is_used(verb: str) -> None:
+    """
+    Only the lines about this verb are printed, not the whole page.
+    """
+    heard = spoken(verb)
+
+    assert heard.status == 1
+    assert heard.out.startswith(f"  k {verb} ")
+    assert len(heard.out.splitlines()) < 10
+    assert heard.asked == []
+
+
+@pytest.mark.parametrize("verb", list(k._VERBS))
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_trial_21_every_verb_explains_itself(verb: str, flag: str) -> None:
+    """
+    `k run --help` prints help about `run`, and runs nothing; `k help run` is the same.
+    """
+    heard = spoken(verb, flag)
+
+    assert heard.status == 0
+    assert heard.out.startswith(f"  k {'run' if verb == 'await' else verb} ")
+    assert len(heard.out.splitlines()) < 20
+    assert heard.asked == []
+    assert spoken("help", verb).told == heard.told
+
+
+@pytest.mark.parametrize("verb", ["run", "fire"])
+def test_trial_21_code_that_was_forgotten_is_an_error(verb: str) -> None:
+    """
+    The name of a session alone is not taken for code.
+    """
+    heard = spoken(verb, "work", session="work")
+
+    assert heard.status == 1
+    assert heard.out.startswith(f"usage: k {verb} ")
+    assert heard.err == "k: work is a session: give the code that it must run\n"
+    assert set(heard.ops) == {"list"}
+
+
+BUSY = CellActive(CELL, code="make all", running_ms=150_000, **{"for": None})
+ASKS = CellActive(CELL, code="read x", running_ms=3_000, **{"for": "input"})
+ADVICE: dict[str, tuple[list[str], dict[str, Any], str]] = {
+    "a name that is nearly right": (
+        ["run", "wrok", "x"],
+        {"run": UnknownSession("wrok")},
+        "did you mean work? sessions: work",
+    ),
+    "a name like no other": (
+        ["kill", "x"],
+        {"kill": UnknownSession("x")},
+        "sessions: work; k new x starts this one",
+    ),
+    "no session at all": (
+        ["screen", "x"],
+        {"screen": UnknownSession("x"), "list": []},
+        "there are no sessions: k new x starts this one",
+    ),
+    "no name, several sessions": (
+        ["poll"],
+        {"list": [WORK, {**WORK, "id": "play"}]},
+        "name one, or set K_SESSION; sessions: work, play",
+    ),
+    "no name, no session": (
+        ["run", "x"],
+        {"list": []},
+        "there are no sessions: k new NAME starts one",
+    ),
+    "one that has ended": (
+        ["status", "gone"],
+        {"list": [GONE]},
+        "gone has ended with exit code 3: k new gone starts it anew",
+    ),
+    "busy": (
+        RUN_WORK,
+        {"run": BUSY},
+        "work runs 'make all' for 2 min: k peek work shows its output, k int work stops it",
+    ),
+    "busy with a question": (
+        RUN_WORK,
+        {"run": ASKS},
+        (
+            "work waits for input in 'read x' for 3 s: k peek work shows its output, "
+            "k int work stops it"
+        ),
+    ),
+    "a program that is no cell": (
+        RUN_WORK,
+        {"run": NotReady("not at a prompt: vim waits for input")},
+        "k screen work shows it, k int work stops it",
+    ),
+    "a duplicate": (
+        ["new", "work"],
+        {},
+        (
+            "nothing was started: work has run bash, no cell runs: k run work <code> uses it, "
+            "k kill work ends it"
+        ),
+    ),
+    "a duplicate that is busy": (
+        ["new", "work"],
+        {"peek": cell(Status.RUNNING, code="make all", duration_ms=61_000)},
+        (
+            "nothing was started: work has run bash, now 'make all' for 61 s: "
+            "k peek work shows its output, k kill work ends it"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(ADVICE))
+def test_trial_21_an_error_about_a_session_comes_with_advice(case: str) -> None:
+    """
+    One line on standard error says what runs there, which sessions there are, and what to do.
+    """
+    argv, answers, line = ADVICE[case]
+
+    assert spoken(*argv, **answers).err == f"k: {line}\n"
+
+
+def test_trial_21_an_error_is_reported_even_if_there_is_no_advice() -> None:
+    """
+    When the facts for the advice cannot be had, the error stays what it is.
+    """
+    heard = spoken(*RUN_WORK, run=UnknownSession("work"), list=HostLost("the host went away"))
+
+    assert heard.told == (1, "no session 'work'\n")
+    assert heard.err == ""
 
 
 def test_the_version_is_told() -> None:
@@ -398,7 +537,8 @@ def test_every_outcome_has_its_words_and_status(row: str) -> None:
     heard = spoken(*argv, **answers)
 
     assert heard.told == (status, f"{said}\n")
-    assert heard.err == ""
+    # Advice is one line, on standard error.
+    assert re.fullmatch(r"(k: .*\n)?", heard.err)
 
 
 def test_notify_of_an_unknown_session_is_refused() -> None:
@@ -497,7 +637,7 @@ def test_a_limit_that_is_no_number_is_refused() -> None:
         (cell(output=""), "\n", ""),
         (INTERRUPTED, "interrupted\n", ""),
         (CellActive(CELL), f"active cell '{CELL}'\n", ""),
-        (UnknownSession("work"), "no session 'work'\n", ""),
+        (UnknownSession("work"), "no session 'work'\n", "sessions: work"),
         (TIMEOUT, "\n", "timed out"),
         (cell(Status.WAITING, waiting_for="secret", output="Password: "), "Password: \n", "secret"),
         (cell(Status.WAITING, waiting_for="input", hint="press q"), "hi\n", "press q"),

@@ -159,6 +159,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 def _checked(code: str) -> str:
     code = code.replace("\r\n", "\n")
+    if not code.strip():
+        raise BadRequest("the code is empty: give a command; `keys` presses Enter", field="code")
     found = _CONTROL.search(code)
     if found is not None:
         name = f"U+{ord(found[0]):04X}"

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 
 from agent_pty import __version__, ops
 from agent_pty.core.command import Command
+from agent_pty.core.did_you_mean import did_you_mean
 from agent_pty.ops.op import Op
 from agent_pty.words.arguments import parts_of
 from agent_pty.words.parser import USAGE, WIDTH, Printed, Subcommand, parse, parser
@@ -68,13 +69,14 @@ def runs_in_client(argv: Sequence[str]) -> bool:
 
 
 def wrong_command(given: str | None) -> Printed:
-    """Say which commands there are."""
+    """Say which command may be meant."""
     usage = "usage: agent-pty [--socket PATH] COMMAND ...\n"
     if given is None:
         return Printed(f"{usage}agent-pty: error: give a command: see agent-pty --help\n", USAGE)
-    choices = ", ".join(sorted([*_known(), *CLIENT_COMMANDS]))
-    message = textwrap.fill(f"agent-pty: error: unknown command {given!r}: one of {choices}", WIDTH)
-    return Printed(f"{usage}{message}\n", USAGE)
+    meant = did_you_mean(given, [*_known(), *CLIENT_COMMANDS])
+    question = f"did you mean {meant}? " if meant else ""
+    message = f"unknown command {given!r}: {question}agent-pty --help shows all"
+    return Printed(f"agent-pty: error: {message}\n", USAGE)
 
 
 def overview(commands: Sequence[Subcommand]) -> str:

@@ -62,7 +62,14 @@ class Call:
 
 
 class Refusal(Exception):
-    """The command cannot be carried out; the text says why, on standard output."""
+    """The command cannot be carried out; the text says why, on standard output.
+
+    *advice* is one more line, on standard error: what the caller can do.
+    """
+
+    def __init__(self, text: str, *, advice: str | None = None) -> None:
+        super().__init__(text)
+        self.advice = advice
 
 
 def checked(name: str) -> str:

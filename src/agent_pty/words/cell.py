@@ -18,6 +18,7 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
+from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.option import Parsed, milliseconds, parsed
 
@@ -48,7 +49,7 @@ async def say_outcome(
     except InterruptFailed as error:
         return await _unstopped(call, error, json=json)
     except AgentPtyError as error:
-        return await _refused(call, _reason(error, session), json=json)
+        return await _failed(call, error, session, json=json)
     await (_say_json if json else _say_plain)(call, session, cell)
     status = _status(cell, own=own)
     if status == UNKNOWN_STATUS and cell["exit_code"] is None and not json:
@@ -74,7 +75,7 @@ async def fire(call: Call, words: list[str]) -> int:
     try:
         cell = await call.ops.ask("fire", id=session, code=code, timeout_ms=limit)
     except AgentPtyError as error:
-        return await _refused(call, _reason(error, session), json=True)
+        return await _failed(call, error, session, json=True)
     await call.output.line(jsoned({"cell_id": cell["cell_id"], "status": "fired"}))
     return 0
 
@@ -85,17 +86,18 @@ async def _target(call: Call, given: Parsed, usage: str) -> tuple[str, str]:
         raise Refusal(f"usage: {usage}")
     if len(given.words) == _MOST_WORDS:
         return checked(given.words[0]), given.words[1]
-    session = await call.resolve(None)
-    if session is None:
-        raise Refusal(_NO_SESSION)
-    return session, given.words[0]
+    word = given.words[0]
+    if any(one["id"] == word for one in await call.ops.ask("list")):
+        wanted = f"{word} is a session: give the code that it must run"
+        raise Refusal(f"usage: {usage}", advice=wanted)
+    return await resolved(call, None), word
 
 
 async def resolved(call: Call, given: str | None) -> str:
     """Return the session meant, or refuse."""
     session = await call.resolve(given)
     if session is None:
-        raise Refusal(_NO_SESSION)
+        raise Refusal(_NO_SESSION, advice=await advice.unnamed(call.ops, advice.K))
     return session
 
 
@@ -104,8 +106,8 @@ async def poll(call: Call, words: list[str]) -> int:
     session, wanted = await _asked(call, words)
     try:
         cell = await call.ops.ask("poll", id=session, cell=wanted, spill=False)
-    except (UnknownCell, UnknownSession):
-        return await _no_cell(call, session, wanted)
+    except (UnknownCell, UnknownSession) as error:
+        return await _no_cell(call, error, session, wanted)
     if cell["status"] == "running":
         running = {"cell_id": cell["cell_id"], "status": "running"}
         await call.output.line(jsoned({**running, **_extras(cell)}))
@@ -123,8 +125,8 @@ async def peek(call: Call, words: list[str]) -> int:
     session, wanted = await _asked(call, words)
     try:
         cell = await call.ops.ask("peek", id=session, cell=wanted)
-    except (UnknownCell, UnknownSession):
-        return await _no_cell(call, session, wanted)
+    except (UnknownCell, UnknownSession) as error:
+        return await _no_cell(call, error, session, wanted)
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["for"] is not None:
         facts["for"] = cell["for"]
@@ -140,12 +142,14 @@ async def _asked(call: Call, words: list[str]) -> tuple[str, str | None]:
     return await resolved(call, first), second
 
 
-async def _no_cell(call: Call, session: str, wanted: str | None) -> int:
+async def _no_cell(call: Call, error: AgentPtyError, session: str, wanted: str | None) -> int:
     if wanted is not None:
         unknown = {"cell_id": wanted, "status": "error", "output": "unknown cell"}
         await call.output.line(jsoned(unknown))
-        return 1
-    return await _refused(call, f"no active cell on '{session}'", json=True)
+    else:
+        await _refused(call, f"no active cell on '{session}'", json=True)
+    await advise(call, error, session)
+    return 1
 
 
 async def interrupt(call: Call, words: list[str]) -> int:
@@ -193,6 +197,19 @@ def _unasked(error: NotWaiting, session: str) -> str:
         f"cell {cell} runs, but waits for no answer: k wait {session} --until cell:{cell} returns "
         f"when it asks, k send {session} TEXT types all the same"
     )
+
+
+async def _failed(call: Call, error: AgentPtyError, session: str, *, json: bool) -> int:
+    await _refused(call, _reason(error, session), json=json)
+    await advise(call, error, session)
+    return 1
+
+
+async def advise(call: Call, error: AgentPtyError, session: str) -> None:
+    """Say on standard error what the caller can do about an error."""
+    line = await advice.advice(call.ops, error, session, advice.K)
+    if line is not None:
+        await call.output.err(f"k: {line}")
 
 
 async def _refused(call: Call, reason: str, *, json: bool) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 K_HELP = """\
 agent-tty / k -- persistent terminal sessions for AI agents
 
@@ -111,3 +113,18 @@ Examples:
   km work                        what happens in work
   km work 0123456789ab -1        return when that cell has ended
 """
+
+
+def help_of(verb: str) -> str:
+    """Return the lines and examples about one verb of `k`, and where the rest is."""
+    usage, _, rest = K_HELP.partition("\nExamples:\n")
+    wanted = "run" if verb == "await" else verb
+    examples = _lines_about(wanted, rest)
+    shown = f"{_lines_about(wanted, usage)}"
+    shown += f"\nExamples:\n{examples}" if examples else ""
+    return f"{shown}\nk --help shows all commands, options and answers.\n"
+
+
+def _lines_about(verb: str, text: str) -> str:
+    # A line that is indented much further goes on with the one before it.
+    return "".join(re.findall(rf"^  k {verb} .*\n(?: {{20,}}.*\n)*", text, flags=re.MULTILINE))

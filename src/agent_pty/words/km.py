@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from agent_pty import __version__
-from agent_pty.errors import AgentPtyError, UnknownCell
+from agent_pty.errors import AgentPtyError, UnknownCell, UnknownSession
+from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.followed import Followed
 from agent_pty.words.help import KM_HELP
@@ -79,6 +80,10 @@ class _Monitor:
             await self._say(
                 session=self._session, status="error", message=f"no session '{self._session}'"
             )
+            error = UnknownSession(self._session)
+            line = await advice.advice(self._call.ops, error, self._session, advice.K)
+            if line is not None:
+                await self._call.output.err(f"km: {line}")
             return 1
         # Listen first, look back then: what ends in between is seen twice, never missed.
         async for event in events(self._call, self._followed, self._session):

@@ -12,6 +12,7 @@ import msgspec
 
 from agent_pty.core.safe import safe_json
 from agent_pty.errors import AgentPtyError, Usage
+from agent_pty.words import advice
 from agent_pty.words.agent_pty import parsed
 from agent_pty.words.arguments import fields_of
 from agent_pty.words.call import Call
@@ -147,3 +148,7 @@ async def _report(call: CommandCall, error: AgentPtyError) -> None:
         failed = {"ok": False, "error": str(error), "code": error.code, "details": error.details}
         await call.show_json(failed)
     await call.warn(f"error: {error}")
+    session = getattr(call.options, "name", None)
+    line = await advice.advice(call.call.ops, error, session, advice.AGENT_PTY)
+    if line is not None:
+        await call.warn(f"hint: {line}")

@@ -6,6 +6,7 @@ from typing import Any
 
 from agent_pty.errors import AgentPtyError, UnknownSession
 from agent_pty.ops.keys_screen import rows_text, screen_remarks
+from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import resolved
 from agent_pty.words.option import milliseconds, parsed
@@ -59,8 +60,8 @@ async def asked(call: Call, op: str, name: str, **fields: Any) -> dict[str, Any]
     """Return an op's answer; a failure is refused in the words of the contract."""
     try:
         answer: dict[str, Any] = await call.ops.ask(op, id=name, **fields)
-    except UnknownSession:
-        raise Refusal(f"ERR no session '{name}'") from None
     except AgentPtyError as error:
-        raise Refusal(f"ERR {error}") from None
+        words = f"no session '{name}'" if isinstance(error, UnknownSession) else str(error)
+        line = await advice.advice(call.ops, error, name, advice.K)
+        raise Refusal(f"ERR {words}", advice=line) from None
     return answer

@@ -15,8 +15,9 @@ from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.ops.op import PASSING
+from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
-from agent_pty.words.cell import not_kept, resolved
+from agent_pty.words.cell import advise, not_kept, resolved
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.new_options import NewOptions, parsed_new
 from agent_pty.words.option import milliseconds, parsed
@@ -46,13 +47,11 @@ async def _new(call: Call, given: NewOptions) -> int:
     name = given.name
     frame, shown = _frame(given.frames, call.cwd)
     if await _alive(call, name):
-        await _say_new(call, given, "alive", f"OK {name} (alive)")
-        return 0
+        return await _say_alive(call, given)
     try:
         await _create(call, given, frame)
     except SessionExists:  # somebody else was faster
-        await _say_new(call, given, "alive", f"OK {name} (alive)")
-        return 0
+        return await _say_alive(call, given)
     except AgentPtyError as error:
         raise Refusal(f"ERR {error}") from None
     prompt = f" prompt={shown!r}" if shown is not None else ""
@@ -63,6 +62,15 @@ async def _new(call: Call, given: NewOptions) -> int:
 async def _say_new(call: Call, given: NewOptions, status: str, plain: str) -> None:
     facts = {"session": given.name, "status": status}
     await call.output.line(jsoned(facts) if given.json else plain)
+
+
+async def _say_alive(call: Call, given: NewOptions) -> int:
+    name = given.name
+    await _say_new(call, given, "alive", f"OK {name} (alive)")
+    line = await advice.advice(call.ops, SessionExists(name), name, advice.K)
+    if line is not None:
+        await call.output.err(f"k: nothing was started: {line}")
+    return 0
 
 
 async def _create(call: Call, given: NewOptions, frame: str | None) -> None:
@@ -160,7 +168,9 @@ async def living(call: Call, name: str) -> dict[str, Any]:
     """Return a session that runs, or refuse."""
     found = await find(call, name)
     if found is None or not found["active"]:
-        raise Refusal(f"ERR no session '{name}'")
+        error = UnknownSession(name) if found is None else SessionEnded("it has ended")
+        line = await advice.advice(call.ops, error, name, advice.K)
+        raise Refusal(f"ERR no session '{name}'", advice=line)
     return found
 
 
@@ -207,6 +217,7 @@ async def _say_killed(call: Call, name: str, killed: dict[str, Any] | None, *, j
     if killed is None:
         missing = {"status": "error", "output": f"no session '{name}'"}
         await call.output.line(jsoned(missing) if json else f"ERR no session '{name}'")
+        await advise(call, UnknownSession(name), name)
         return
     for one in killed["survivors"]:
         await call.output.err(f"k: process {one['pid']} survived: {one_line(one['command'])}")

@@ -22,7 +22,7 @@ import enum
 import secrets
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -251,6 +251,11 @@ class Cell:
         if self._overdue:
             return Status.TIMEOUT
         return Status.WAITING if self._phase is Phase.WAITING else Status.RUNNING
+
+    def occupation(self) -> dict[str, Any]:
+        """Return what it does, for somebody who finds the session busy."""
+        took = int((time.monotonic() - self.began) * 1000)
+        return {"code": self.code, "running_ms": took, "for": self._waiting_for}
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Return once *done*; the caller bounds the time."""

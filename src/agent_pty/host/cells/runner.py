@@ -149,7 +149,7 @@ class CellRunner:
     async def _begin(self, code: str, cell: Cell, patience: float) -> Cell:
         self._check_alive()
         if self._active is not None:
-            raise CellActive(self._active.id)
+            raise CellActive(self._active.id, **self._active.occupation())
         self._active = cell
         try:
             await self.ready(patience)
