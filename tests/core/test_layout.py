@@ -126,6 +126,24 @@ def test_trial_29_programs_find_the_daemon_of_their_session() -> None:
     assert layout(USER, cwd="/", socket="/s").variables == {"AGENT_PTY_SOCKET": "/s"}
 
 
+@pytest.mark.parametrize(
+    ("env", "needed"),
+    [
+        (USER, {}),
+        ({**USER, "AGENT_PTY_SOCKET": "/other"}, {}),
+        ({"HOME": "/home/b"}, {"AGENT_PTY_SOCKET": "/home/a/.agent-pty.sock"}),
+        ({}, {"AGENT_PTY_SOCKET": "/home/a/.agent-pty.sock"}),
+    ],
+)
+def test_trial_22_a_caller_with_another_home_finds_the_daemon_too(
+    env: dict[str, str], needed: dict[str, str]
+) -> None:
+    """
+    The socket is named wherever the caller's own HOME would lead to another daemon, or nowhere.
+    """
+    assert layout(USER, cwd="/").variables_for(env) == needed
+
+
 def test_an_empty_variable_is_no_variable() -> None:
     """
     `AGENT_PTY_HOME=` is how shells say that there is none.

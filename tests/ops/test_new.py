@@ -97,6 +97,8 @@ def test_a_shell_is_a_program_without_arguments() -> None:
         ({"env": {"A=B": "x"}}, "env", "bad environment variable 'A=B'"),
         ({"env": {"A": "x\0"}}, "env", "bad environment variable 'A'"),
         ({"env": {"A": "x" * 1_048_576}}, "env", "larger than 1 MiB"),
+        ({"environment": {"A=B": "x"}}, "environment", "bad environment variable 'A=B'"),
+        ({"environment": {"A": "x" * 6 * 1_048_576}}, "environment", "larger than 6 MiB"),
     ],
 )
 def test_what_cannot_be_started_is_refused_before(
