@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_pty.emulator import Emulator
-from support.agent import Agent
+from support.agent import Agent, eventually
 from support.harmful import HARMFUL, harms
 from support.person import Human, human
 from support.raw_socket import Wire, wire
@@ -405,3 +405,165 @@ def test_events_are_lines_of_json(shared: Agent) -> None:
     assert json.dumps(came)
     assert (came["event"], came["attached"], came["read_only"]) == ("attached", 1, True)
     assert (gone["event"], gone["attached"]) == ("detached", 0)
+
+
+# -- input that is no terminal
+
+
+def test_trial_25_what_is_piped_in_is_typed_and_the_timeout_is_kept(shared: Agent) -> None:
+    r"""
+    `printf 'yes\n' | agent-pty attach s --timeout 1s` answers a question and shows what follows.
+    """
+    shared.new("sure")
+    run(
+        shared,
+        "sure",
+        "read -p 'sure? ' it; echo got-$it-$((1+1)); sleep 0.4; echo late-$it",
+        "sure?",
+    )
+
+    done = shared.cli("attach", "sure", "--timeout", "5s", stdin="yes\n")
+
+    assert done.returncode == 0
+    assert "got-yes-2" in done.stdout
+    assert "late-yes" in done.stdout
+
+
+@pytest.mark.parametrize("read_only", [False, True], ids=["typing", "read-only"])
+def test_trial_25_after_its_input_an_attachment_leaves(shared: Agent, *, read_only: bool) -> None:
+    """
+    Without a timeout it stays until the output has settled, not until the session ends.
+    """
+    name = f"piped-{read_only}"
+    shared.new(name)
+    run(shared, name, "echo earlier-$((1+1))", "earlier-2")
+
+    words = ["attach", name, *(["--read-only"] if read_only else [])]
+    done = shared.cli(*words, stdin="echo typed-$((1+1))\n")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "earlier-2" in done.stdout
+    assert ("typed-2" in done.stdout) is not read_only
+    assert shared.info(name)["state"] == "running"
+
+
+def test_trial_25_a_program_that_works_is_waited_for(shared: Agent) -> None:
+    """
+    Output has not settled while the program that was typed is busy, if it is silent or not.
+    """
+    shared.new("silent")
+
+    done = shared.cli("attach", "silent", stdin="sleep 2; echo do''ne-$((1+1))\n")
+
+    assert "done-2" in done.stdout
+
+
+# -- a terminal of one's own
+
+
+def test_trial_25_the_key_that_leaves_is_named(shared: Agent) -> None:
+    """
+    A line on the screen names the key until the person types; then the session has all of it.
+    """
+    shared.new("named")
+
+    with human(shared, "attach", "named", "--detach-key", "ctrl-b") as person:
+        person.sees("ctrl-b leaves")
+        assert "named" in person.screen.lines()[23]
+        person.type(b"echo so-$((1+1))\r")
+        person.sees("so-2")
+        person.until(lambda: "leaves" not in person.screen.text())
+        person.until(lambda: person.screen.text() == shared.ask("screen", id="named")["text"])
+
+
+def test_trial_25_the_line_that_names_the_key_goes_by_itself(shared: Agent) -> None:
+    """
+    It is gone after a few seconds, also for a person who only watches.
+    """
+    shared.new("brief-line")
+
+    with human(shared, "attach", "brief-line", "--read-only") as person:
+        person.sees("ctrl-] or ctrl-c leaves")
+        person.until(lambda: "leaves" not in person.screen.text())
+
+
+def leave(person: Human) -> None:
+    """Press the key."""
+    person.type(DETACH)
+    assert person.leaves() == 0
+
+
+def vanish(person: Human) -> None:
+    """Die without a word."""
+    person.process.kill()
+    person.process.wait()
+
+
+@pytest.mark.parametrize("way", [leave, vanish])
+def test_trial_25_the_size_comes_back_when_the_last_person_leaves(
+    agent: Agent, way: Callable[[Human], None]
+) -> None:
+    """
+    People set the size while they are there; afterwards it is the one from before.
+    """
+    agent.new("sized", rows=20, cols=70)
+
+    def is_now(rows: int, cols: int) -> None:
+        eventually(lambda: size_of(agent, "sized") == (rows, cols))
+
+    with human(agent, "attach", "sized", rows=31, cols=97) as one:
+        one.sees("$")
+        with human(agent, "attach", "sized", rows=40, cols=120) as other:
+            other.sees("$")
+            is_now(40, 120)
+            way(other)
+            is_now(40, 120)
+        one.resize(rows=33, cols=101)
+        is_now(33, 101)
+        way(one)
+
+    is_now(20, 70)
+
+
+def size_of(agent: Agent, name: str) -> tuple[int, int]:
+    """Return the size of a session."""
+    found = agent.info(name)
+    return found["rows"], found["cols"]
+
+
+def test_trial_25_a_size_that_was_asked_for_stays(shared: Agent) -> None:
+    """
+    `resize` while a person is attached is meant for the time after them, too.
+    """
+    shared.new("wanted")
+
+    with human(shared, "attach", "wanted", rows=31, cols=97) as person:
+        person.sees("$")
+        shared.ask("resize", id="wanted", rows=50, cols=140)
+        leave(person)
+
+    eventually(lambda: shared.info("wanted")["attached"] == 0)
+    assert size_of(shared, "wanted") == (50, 140)
+
+
+def test_trial_25_the_person_finds_their_screen_as_it_was(shared: Agent) -> None:
+    """
+    The session is shown on the alternate screen, whatever its programs do with theirs.
+    """
+    shared.new("guest")
+    both = r"printf '\e[?1049hfull-%d\e[?1049l\ecback-%d\n' 1 2"
+
+    with human(shared, "attach", "guest") as person:
+        before = person.screen.text()
+        person.sees("$")
+        assert person.screen.alternate
+        person.type(both.encode() + b"\r")
+        person.sees("back-2")
+        person.until(lambda: person.screen.text() == shared.ask("screen", id="guest")["text"])
+        assert person.screen.alternate
+        assert "full-1" not in person.screen.text()
+        leave(person)
+
+    assert before == ""
+    assert not person.screen.alternate
+    assert person.screen.text() == "[detached: guest]"

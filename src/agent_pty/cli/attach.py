@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 
 from agent_pty.cli.command import Invocation
-from agent_pty.client.attach import Attachment, Left, follow
+from agent_pty.client.attach import Attachment, follow
+from agent_pty.client.leaving import Left
 from agent_pty.client.terminal import size
 from agent_pty.core.chord import chord
 from agent_pty.core.duration import seconds
@@ -15,29 +17,36 @@ from agent_pty.errors import Usage
 
 def attach(call: Invocation) -> int:
     """Show a session and type into it, until the person detaches or it ends."""
-    o = call.options
-    _follow_size(call)  # before attaching: the first picture is painted for this size
+    o, stdin, stdout = call.options, _stdin(), sys.stdout.fileno()
+    detach = _control_byte(o.detach_key)
+    # Where the past must scroll by, and for a program that may write anything, no other screen.
+    alternate = os.isatty(stdout) and o.history_bytes is None and not o.raw
     attachment = Attachment(
         lambda start: call.connect(start=start),
         name=o.name,
+        # A viewer that only watches changes nothing.
+        size=lambda: None if o.read_only else size(stdout),
         read_only=o.read_only,
         history_bytes=o.history_bytes,
         title=o.title,
         clipboard=o.clipboard,
         raw=o.raw,
+        alternate=alternate,
+        notice=notice(o.name, o.detach_key, read_only=o.read_only) if alternate else None,
     )
     with contextlib.closing(attachment):
         left = follow(
             attachment,
-            stdin=None if o.read_only and not sys.stdin.isatty() else sys.stdin.fileno(),
-            stdout=sys.stdout.fileno(),
+            stdin=stdin,
+            stdout=stdout,
             seconds=seconds(o.timeout, what="attach timeout") if o.timeout else None,
-            detach=_control_byte(o.detach_key),
+            detach=detach,
             typing=not o.read_only,
-            on_resize=lambda: _follow_size(call),
+            alternate=alternate,
         )
     if left is not Left.TIMED_OUT and sys.stderr.isatty():
-        sys.stderr.write(f"\r\n[{left.value}: {o.name}]\r\n")
+        start = "" if alternate else "\r\n"  # the alternate screen leaves the cursor where it was
+        sys.stderr.write(f"{start}[{left.value}: {o.name}]\r\n")
     if attachment.lost:
         sys.stderr.write(
             f"{attachment.lost} bytes that were typed while the daemon died may not have arrived\n"
@@ -45,11 +54,16 @@ def attach(call: Invocation) -> int:
     return 0
 
 
-def _follow_size(call: Invocation) -> None:
-    """Give the session the size of this terminal; a viewer that only watches changes nothing."""
-    found = size(sys.stdout.fileno())
-    if found is not None and not call.options.read_only:
-        call.ask("resize", id=call.options.name, rows=found[0], cols=found[1])
+def notice(name: str, key: str, *, read_only: bool = False) -> str:
+    """Return the line that names the key."""
+    if read_only:
+        return f" watching {name}: {key} or ctrl-c leaves "
+    return f" attached to {name}: {key} leaves "
+
+
+def _stdin() -> int | None:
+    """Return standard input; None if the caller has closed it."""
+    return None if sys.stdin is None else sys.stdin.fileno()
 
 
 def _control_byte(text: str) -> bytes:

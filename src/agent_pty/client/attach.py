@@ -10,36 +10,39 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from enum import Enum
 from typing import Any
 
 from agent_pty.client.connection import Connection
+from agent_pty.client.leaving import Deadline, Left, Settling
 from agent_pty.client.terminal import raw_mode
 from agent_pty.errors import AgentPtyError
 
 _CHUNK = 1 << 16
 # Streams that end before anything was seen of them.
 _MOST_FAILURES = 10
-
-
-class Left(Enum):
-    """Why an attachment ended."""
-
-    DETACHED = "detached"
-    ENDED = "ended"
-    TIMED_OUT = "timed out"
+_ENTER_ALTERNATE = b"\x1b[?1049h"
 
 
 class Attachment:
     """One person's stream of a session, opened again when the daemon has died.
 
-    *connect* connects to the daemon and, if its argument is true, starts one. What was typed is
-    never sent twice: *lost* is how many bytes may not have arrived.
+    *connect* connects to the daemon and, if its argument is true, starts one. *size* returns that
+    of the person's window, which the session has while they are attached; None: it keeps its own.
+    What was typed is never sent twice: *lost* is how many bytes may not have arrived.
     """
 
-    def __init__(self, connect: Callable[[bool], Connection], *, name: str, **fields: Any) -> None:
+    def __init__(
+        self,
+        connect: Callable[[bool], Connection],
+        *,
+        name: str,
+        size: Callable[[], tuple[int, int] | None] = lambda: None,
+        **fields: Any,
+    ) -> None:
         self._connect = connect
         self._name = name
+        self._size = size
+        self._sized: tuple[int, int] | None = None
         self._fields = {**fields, "viewer": os.urandom(8).hex()}
         self._connection: Connection | None = None
         self._sent = 0
@@ -51,10 +54,14 @@ class Attachment:
         first = self._connection is None
         if not first:
             self.close()
-            self._fields["repaint"] = True
+            self._fields |= {"repaint": True, "notice": None}
         self._connection = self._connect(first)
+        self._sized = self._size()
+        rows, cols = self._sized or (None, None)
         try:
-            stream, answer = self._connection.stream("attach", id=self._name, **self._fields)
+            stream, answer = self._connection.stream(
+                "attach", id=self._name, rows=rows, cols=cols, **self._fields
+            )
         except BaseException:
             self.close()
             raise
@@ -78,6 +85,24 @@ class Attachment:
         if data:
             self._failures = 0
         return data
+
+    def follow_size(self) -> None:
+        """Give the session the size of the window, if that has changed."""
+        now = self._size()
+        if now is None or now == self._sized:
+            return
+        self._sized = now
+        self._ask("resize", rows=now[0], cols=now[1], viewer=self._fields["viewer"])
+
+    def is_busy(self) -> bool:
+        """Whether the session's program works, as far as that is known."""
+        return bool((self._ask("doing") or {}).get("what") == "busy")
+
+    def _ask(self, op: str, **fields: Any) -> Any:
+        """Return an answer; None if there is none, which the stream will show as well."""
+        with contextlib.suppress(AgentPtyError, OSError), self._connect(False) as connection:
+            return connection.ask(op, id=self._name, **fields)
+        return None
 
     def reopen(self) -> bool:
         """Attach again if the session still runs; False if it was the session that ended."""
@@ -108,53 +133,61 @@ def follow(
     stdout: int,
     seconds: float | None,
     detach: bytes,
-    on_resize: Callable[[], None],
     typing: bool = True,
+    alternate: bool = False,
 ) -> Left:
     """Copy the attachment to *stdout* and, if *typing*, *stdin* to it, up to *detach*.
 
-    Input that ends does not end the attachment: what it caused is still to be seen.
+    Input that ends does not end the attachment at once: what it caused is still to be seen, for
+    *seconds* or, without them, until the output has settled. With *alternate* the terminal's
+    alternate screen is set for that time.
     """
-    deadline = None if seconds is None else time.monotonic() + seconds
+    end: Deadline | Settling = Settling(attachment.is_busy)
+    if seconds is not None:
+        end = Deadline(time.monotonic() + seconds)
     with contextlib.ExitStack() as stack:
         stack.enter_context(raw_mode(stdin, stdout))
+        if alternate:
+            _write(stdout, _ENTER_ALTERNATE)
         resized = stack.enter_context(_size_changes())
-        on_resize()
+        attachment.follow_size()
         give = attachment.send if typing else _drop
         # Who only watches may leave as one leaves any program.
         key = re.compile(re.escape(detach) + (b"" if typing else b"|\x03"))
-        return _loop(attachment, stdin, stdout, deadline, give, key, resized, on_resize)
+        return _loop(attachment, stdin, stdout, end, give, key, resized)
 
 
 def _loop(  # noqa: PLR0917  one loop and all its ends
     attachment: Attachment,
     stdin: int | None,
     stdout: int,
-    deadline: float | None,
+    end: Deadline | Settling,
     give: Callable[[bytes], None],
     leave: re.Pattern[bytes],
     resized: int,
-    on_resize: Callable[[], None],
 ) -> Left:
+    if stdin is None:
+        end.input_ended(time.monotonic())
     while True:
-        wait = None if deadline is None else max(0.0, deadline - time.monotonic())
         stream = attachment.stream.fileno()
         watched = [fd for fd in (stream, stdin, resized) if fd is not None]
-        ready, _, _ = select.select(watched, [], [], wait)
-        if not ready:
-            return Left.TIMED_OUT
+        ready, _, _ = select.select(watched, [], [], end.wait(time.monotonic()))
+        if not ready and end.has_come(time.monotonic()):
+            return end.reason
         if resized in ready:
             os.read(resized, _CHUNK)
-            on_resize()
+            attachment.follow_size()
         if stream in ready:
             data = attachment.received()
             if not data and not attachment.reopen():
                 return Left.ENDED
             _write(stdout, data)
+            end.output_came(time.monotonic())
         if stdin in ready and stdin is not None:
             typed = os.read(stdin, _CHUNK)
             if not typed:
                 stdin = None
+                end.input_ended(time.monotonic())
                 continue
             found = leave.search(typed)
             give(typed[: found.start()] if found else typed)

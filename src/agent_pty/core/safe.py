@@ -40,6 +40,7 @@ _PRIVATE_MODES = frozenset(
         2026,
     }
 )
+_SCREENS = frozenset({47, 1047, 1049})
 _ESCAPE_FINALS = frozenset("78DEHMc=>")
 _CHARSETS = frozenset("0AB1245678CEHKQRYZ=<>`")
 _CONTROLS = frozenset("\a\b\t\n\v\f\r\x0e\x0f")
@@ -69,8 +70,9 @@ _TOKEN = re.compile(
 # Switches off everything that the allowed output may have switched on, and leaves the cursor
 # where it is: leaving the alternate screen moves the cursor to the position saved last, and
 # setting margins moves it home.
+LEAVE_ALTERNATE = b"\x1b[?1049l"
 QUIET = (
-    b"\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[!p"
+    b"\x1b7" + LEAVE_ALTERNATE + b"\x1b7\x1b[r\x1b8\x1b[!p"
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?2026l"
     b"\x1b[?1l\x1b>\x1b[?5l\x1b[?45l\x1b[4l\x1b[20l\x1b[?7h\x1b[?25h"
     b"\x1b(B\x0f\x1b[0 q\x1b]8;;\x1b\\\x1b[0m"
@@ -115,6 +117,8 @@ class Allowed:
 
     title: bool = False
     clipboard: bool = False
+    # To switch between the terminal's two screens, or to reset it.
+    screens: bool = True
 
 
 class SafeOutput:
@@ -125,6 +129,12 @@ class SafeOutput:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._carry = ""
         self._in_string = False
+        self._switched = False
+
+    def take_switched(self) -> bool:
+        """Whether a switch of screens was left out since the last call: what follows is wrong."""
+        switched, self._switched = self._switched, False
+        return switched
 
     def feed(self, data: bytes) -> bytes:
         """Return the safe part of *data*; a sequence that has not ended is held back."""
@@ -163,12 +173,26 @@ class SafeOutput:
         if found["control"] is not None:
             return found[0] if found[0] in _CONTROLS else ""
         if found["final"] is not None:
-            return _control_sequence(found)
+            return self._without_screens(_control_sequence(found))
         if found["osc"] is not None:
             return self._system_command(found["osc"])
         if found["between"] is not None:
             return found[0] if _designation(found["between"], found["designated"]) else ""
+        return self._escape(found)
+
+    def _escape(self, found: re.Match[str]) -> str:
+        if found["escape"] == "c" and not self._allowed.screens:  # a reset shows the other screen
+            self._switched = True
+            return ""
         return found[0] if found["escape"] in _ESCAPE_FINALS else ""
+
+    def _without_screens(self, sequence: str) -> str:
+        if self._allowed.screens or not sequence.startswith("\x1b[?") or sequence[-1] not in "hl":
+            return sequence
+        modes = sequence[3:-1].split(";")
+        kept = [mode for mode in modes if int(mode) not in _SCREENS]
+        self._switched |= kept != modes
+        return f"\x1b[?{';'.join(kept)}{sequence[-1]}" if kept else ""
 
     def _system_command(self, content: str) -> str:
         number, _, rest = content.partition(";")

@@ -13,6 +13,7 @@ import msgspec
 
 from agent_pty.host import events
 from agent_pty.host.cells.answer import Answerer
+from agent_pty.host.cells.doing import DoingNow, What
 from agent_pty.host.cells.line_check import LineCheck, LineQuestion
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.results import Results
@@ -73,6 +74,7 @@ class Session:
         )
         answerer = Answerer(self._runner, self.terminal, self.input, readiness)
         self.cells = CellService(self._runner, self.terminal, answerer)
+        self._doing = DoingNow(self.terminal, readiness, self._runner)
         self._waits = Waits(output, self.cells.outcome)
         self.viewers = Viewers(self.terminal)
         self.typed = TypedCounts()
@@ -114,6 +116,10 @@ class Session:
     def cursor(self) -> int:
         """Where the transcript continues: what is written from now on is read from here."""
         return self.terminal.output.cursor
+
+    def doing(self) -> tuple[What | None, str | None, str | None]:
+        """Return what the session does, the command that runs in it and its directory."""
+        return self._doing.look()
 
     async def perform(self, payload: bytes) -> bytes:
         """Answer another request for this session in the same way as one from outside."""

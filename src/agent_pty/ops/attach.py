@@ -9,7 +9,9 @@ from msgspec import Meta
 
 from agent_pty.core.command import NAME, Command, part
 from agent_pty.core.safe import Allowed
+from agent_pty.core.window import Window
 from agent_pty.ops.context import Session
+from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Op, Request
 
 
@@ -32,6 +34,20 @@ class Attach(Request, frozen=True, kw_only=True):
             "the answer has how many bytes of theirs were typed"
         ),
     ] = None
+    rows: Annotated[Rows | None, Meta(description="height while they are attached")] = None
+    cols: Annotated[Cols | None, Meta(description="width while they are attached")] = None
+    alternate: Annotated[
+        bool, Meta(description="the caller has set its alternate screen, and it must stay set")
+    ] = False
+    notice: Annotated[
+        str | None, Meta(description="shown on the last row, at most until something is typed")
+    ] = None
+
+    @property
+    def window(self) -> Window:
+        """The person's window."""
+        size = None if self.rows is None or self.cols is None else (self.rows, self.cols)
+        return Window(size=size, alternate=self.alternate, notice=self.notice)
 
 
 async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
@@ -39,9 +55,12 @@ async def attach(session: Session, request: Attach) -> AsyncIterator[bytes]:
     async for data in session.viewers.attach(
         read_only=request.read_only,
         history=request.history_bytes,
-        allowed=Allowed(title=request.title, clipboard=request.clipboard),
+        allowed=Allowed(
+            title=request.title, clipboard=request.clipboard, screens=not request.alternate
+        ),
         raw=request.raw,
         repaint=request.repaint,
+        window=request.window,
     ):
         yield data
 
@@ -58,6 +77,15 @@ OP = Op(
             parts=(
                 NAME,
                 part(
+                    "history_bytes",
+                    "--history-bytes",
+                    into="history_bytes",
+                    type=int,
+                    metavar="N",
+                    help="let so much past output scroll by in your terminal, instead of showing "
+                    "the session on its alternate screen (elsewhere: default 12000)",
+                ),
+                part(
                     "timeout", "--timeout", "-t", metavar="DUR", help="detach after 500ms, 30s, 5m"
                 ),
                 part(
@@ -69,7 +97,7 @@ OP = Op(
                 ),
             ),
             local=True,
-            hidden=frozenset({"viewer", "repaint"}),
+            hidden=frozenset({"viewer", "repaint", "rows", "cols", "alternate", "notice"}),
             examples=("agent-pty attach work", "agent-pty attach work --read-only --timeout 2s"),
         ),
     ),

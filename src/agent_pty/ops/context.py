@@ -9,6 +9,7 @@ from agent_pty.core.chord import Chord
 from agent_pty.core.find import Place
 from agent_pty.core.history import Entry
 from agent_pty.core.safe import Allowed
+from agent_pty.core.window import Window
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
 from agent_pty.ops.model import (
     Changes,
@@ -143,16 +144,23 @@ class Viewers(Protocol):
     """People who are attached."""
 
     def attach(
-        self, *, read_only: bool, history: int, allowed: Allowed, raw: bool, repaint: bool
+        self,
+        *,
+        read_only: bool,
+        history: int,
+        allowed: Allowed,
+        raw: bool,
+        repaint: bool,
+        window: Window,
     ) -> AsyncIterator[bytes]:
         """Yield what a person sees of the session."""
+
+    def resize(self, *, rows: int, cols: int, attached: bool) -> None:
+        """Change the size; if a person who is *attached* did, only while they are."""
 
 
 class Terminal(Protocol):
     """The terminal itself."""
-
-    def resize(self, *, rows: int, cols: int) -> None:
-        """Change the size."""
 
     def signal(self, number: int, *, everyone: bool) -> list[int]:
         """Signal the foreground program, or the whole tree; return the pids."""
@@ -192,6 +200,11 @@ class Session(Protocol):
     @property
     def cursor(self) -> int:
         """Where the transcript continues."""
+
+    def doing(
+        self,
+    ) -> tuple[Literal["idle", "busy", "waiting", "secret"] | None, str | None, str | None]:
+        """Return what the session does, the command that runs in it and its directory."""
 
     async def perform(self, payload: bytes) -> bytes:
         """Answer another request for this session; return its envelope."""

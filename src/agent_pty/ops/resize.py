@@ -18,6 +18,9 @@ class Resize(Mutation, frozen=True, kw_only=True):
     id: Annotated[str, Meta(description="session to resize")]
     rows: Rows
     cols: Cols
+    viewer: Annotated[
+        str | None, Meta(description="a person who is attached; then only while they are")
+    ] = None
 
 
 class Resized(Struct, frozen=True, kw_only=True):
@@ -29,7 +32,8 @@ class Resized(Struct, frozen=True, kw_only=True):
 
 async def resize(session: Session, request: Resize) -> Resized:
     """Resize the screen and the terminal."""
-    session.terminal.resize(rows=request.rows, cols=request.cols)
+    attached = request.viewer is not None
+    session.viewers.resize(rows=request.rows, cols=request.cols, attached=attached)
     return Resized(rows=request.rows, cols=request.cols)
 
 
@@ -48,6 +52,7 @@ OP = Op(
                     "cols", "--cols", into="cols", type=int, required=True, help="width in columns"
                 ),
             ),
+            hidden=frozenset({"viewer"}),
             text=lambda call, now: f"resized {call.options.name} to {now['rows']}x{now['cols']}",
             examples=("agent-pty resize work --rows 40 --cols 120",),
         ),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent_pty.ops.cell import Done as CellDone
     from agent_pty.ops.cell import Past
     from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+    from agent_pty.ops.doing import DoingNow
     from agent_pty.ops.keys import Pasted, Pressed
     from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen
     from agent_pty.ops.mouse import Clicked
@@ -246,6 +247,11 @@ class AsyncSessionOperations(abc.ABC):
         )
         return answer
 
+    async def doing(self) -> DoingNow:
+        """Say what a session does: idle at its prompt, busy, waiting for input or for a secret."""
+        answer: DoingNow = await self.ask("doing")
+        return answer
+
     async def attach(
         self,
         *,
@@ -256,6 +262,10 @@ class AsyncSessionOperations(abc.ABC):
         raw: bool = False,
         repaint: bool = False,
         viewer: str | None = None,
+        rows: int | None = None,
+        cols: int | None = None,
+        alternate: bool = False,
+        notice: str | None = None,
     ) -> AsyncAttachment:
         """Show a session live in this terminal and, unless read-only, type into it."""
         answer: AsyncAttachment = await self.stream(
@@ -267,6 +277,10 @@ class AsyncSessionOperations(abc.ABC):
             raw=raw,
             repaint=repaint,
             viewer=viewer,
+            rows=rows,
+            cols=cols,
+            alternate=alternate,
+            notice=notice,
         )
         return answer
 
@@ -299,7 +313,9 @@ class AsyncSessionOperations(abc.ABC):
         answer: Signalled = await self.ask("signal", signal=signal, everyone=everyone, key=key)
         return answer
 
-    async def resize(self, rows: int, cols: int, *, key: str | None = None) -> Resized:
+    async def resize(
+        self, rows: int, cols: int, *, viewer: str | None = None, key: str | None = None
+    ) -> Resized:
         """Change the size of a session's terminal; its program is notified."""
-        answer: Resized = await self.ask("resize", rows=rows, cols=cols, key=key)
+        answer: Resized = await self.ask("resize", rows=rows, cols=cols, viewer=viewer, key=key)
         return answer

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from agent_pty.ops.cell import Done as CellDone
     from agent_pty.ops.cell import Past
     from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+    from agent_pty.ops.doing import DoingNow
     from agent_pty.ops.keys import Pasted, Pressed
     from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen
     from agent_pty.ops.mouse import Clicked
@@ -238,6 +239,11 @@ class SessionOperations(abc.ABC):
         )
         return answer
 
+    def doing(self) -> DoingNow:
+        """Say what a session does: idle at its prompt, busy, waiting for input or for a secret."""
+        answer: DoingNow = self.ask("doing")
+        return answer
+
     def attach(
         self,
         *,
@@ -248,6 +254,10 @@ class SessionOperations(abc.ABC):
         raw: bool = False,
         repaint: bool = False,
         viewer: str | None = None,
+        rows: int | None = None,
+        cols: int | None = None,
+        alternate: bool = False,
+        notice: str | None = None,
     ) -> Attachment:
         """Show a session live in this terminal and, unless read-only, type into it."""
         answer: Attachment = self.stream(
@@ -259,6 +269,10 @@ class SessionOperations(abc.ABC):
             raw=raw,
             repaint=repaint,
             viewer=viewer,
+            rows=rows,
+            cols=cols,
+            alternate=alternate,
+            notice=notice,
         )
         return answer
 
@@ -289,7 +303,9 @@ class SessionOperations(abc.ABC):
         answer: Signalled = self.ask("signal", signal=signal, everyone=everyone, key=key)
         return answer
 
-    def resize(self, rows: int, cols: int, *, key: str | None = None) -> Resized:
+    def resize(
+        self, rows: int, cols: int, *, viewer: str | None = None, key: str | None = None
+    ) -> Resized:
         """Change the size of a session's terminal; its program is notified."""
-        answer: Resized = self.ask("resize", rows=rows, cols=cols, key=key)
+        answer: Resized = self.ask("resize", rows=rows, cols=cols, viewer=viewer, key=key)
         return answer

@@ -12,6 +12,7 @@ import os
 import signal
 from typing import Any
 
+from agent_pty.cli.attach import notice
 from agent_pty.cli.command import Invocation
 from agent_pty.cli.top import table
 from agent_pty.cli.top.connection import Link
@@ -214,7 +215,13 @@ class Live:
         self._canvas.forget()
 
     def _follow(self, name: str) -> str:
-        attachment = Attachment(lambda _: self._call.connect(start=False), name=name)
+        attachment = Attachment(
+            lambda _: self._call.connect(start=False),
+            name=name,
+            size=lambda: size(self._stdout),
+            alternate=True,
+            notice=notice(name, "ctrl-]"),
+        )
         with contextlib.closing(attachment):
             left = follow(
                 attachment,
@@ -222,13 +229,9 @@ class Live:
                 stdout=self._stdout,
                 seconds=None,
                 detach=_DETACH,
-                on_resize=lambda: self._follow_size(name),
+                alternate=True,
             )
         return left.value
-
-    def _follow_size(self, name: str) -> None:
-        rows, cols = size(self._stdout) or _SIZE
-        self._call.ask("resize", id=name, rows=rows, cols=cols)
 
 
 def _title(row: Row) -> str:

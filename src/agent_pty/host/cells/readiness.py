@@ -138,6 +138,10 @@ class Readiness:
             self._set("tty")
         return verdict
 
+    def verdict(self, seen: Foreground) -> Verdict:
+        """Judge one observation for somebody who only asks: nothing is learned from it."""
+        return judge(seen.tty, self._known(seen, None))
+
     def _known(self, seen: Foreground, cell: CellStart | None) -> Known:
         return Known(
             prompt=cell.prompt if cell is not None else None,

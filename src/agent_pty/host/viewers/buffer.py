@@ -39,10 +39,15 @@ class Buffer:
         if self._overflowed or not data:
             return
         if len(self._buffer) + len(data) > self._limit:
-            self._buffer.clear()
-            self._overflowed = True
-        else:
-            self._buffer += data
+            self.overflow()
+            return
+        self._buffer += data
+        self._news.set()
+
+    def overflow(self) -> None:
+        """Drop everything in the buffer: the viewer gets the screen instead."""
+        self._buffer.clear()
+        self._overflowed = True
         self._news.set()
 
     def end(self) -> None:
