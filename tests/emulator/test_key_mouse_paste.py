@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import time
 
 import pytest
@@ -95,6 +96,19 @@ def test_modes_change_what_keys_send(
     A key is encoded by what the program asked for last.
     """
     assert fed(data).encode_key(key, mods=mods) == expected
+
+
+@pytest.mark.parametrize("prefix", [b"", b"\x1b"], ids=["plain", "alt"])
+def test_trial_24_every_character_of_the_keyboard_types_itself(prefix: bytes) -> None:
+    """
+    What is printed on a key is typed by it, after an escape with Alt: `u` is no Ctrl-U.
+    """
+    mods: Modifiers = frozenset({"alt"}) if prefix else frozenset()
+    keys = string.ascii_lowercase + string.digits + "`-=;',./"
+
+    sent = {key: Emulator(rows=2, cols=10).encode_key(key, mods=mods) for key in keys}
+
+    assert {key: one for key, one in sent.items() if one != prefix + key.encode()} == {}
 
 
 def test_a_key_may_type_other_text() -> None:

@@ -39,7 +39,9 @@ def _classic(described: Stroke, encoded: bytes, *, kitty: bool) -> bytes:
     control = chr(described.unshifted).upper() if described.unshifted else ""
     if described.text == "@":
         control = "@"
-    if kitty or not encoded.endswith(b"u") or control not in _CONTROLS:
+    # A plain `u`, and Alt with it, end like that form but are none.
+    is_sequence = encoded.startswith(b"\x1b[") and encoded.endswith(b"u")
+    if kitty or not is_sequence or control not in _CONTROLS:
         return encoded
     prefix = b"\x1b" if described.mods & BITS["alt"] else b""
     return prefix + bytes([ord(control) & 0x1F])
