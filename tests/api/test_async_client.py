@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
+import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,35 @@ def test_a_daemon_is_started_on_demand(agent: Agent) -> None:
             await client.shutdown()
 
     asyncio.run(story())
+
+
+def test_clients_wait_for_a_daemon_that_accepts_late() -> None:
+    """
+    Also more of them than the kernel lets wait: those it refuses come again.
+    """
+    answer = b'{"ok":true,"data":{"type":"status","data":{"pid":7}},"error":null}\n'
+    with (
+        tempfile.TemporaryDirectory(prefix="ap-") as place,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
+    ):
+        listener.bind(f"{place}/s")
+        listener.listen(0)
+        listener.settimeout(60)
+
+        def serve() -> None:
+            for _ in range(6):
+                wire, _ = listener.accept()
+                with wire, wire.makefile("rb") as lines:
+                    lines.readline()
+                    wire.sendall(answer)
+
+        async def story() -> list[dict[str, Any]]:
+            async with AsyncClient(socket=f"{place}/s", start=False) as client:
+                asked = asyncio.gather(*(client.status() for _ in range(6)))
+                await asyncio.to_thread(serve)
+                return await asked
+
+        assert asyncio.run(story()) == [{"pid": 7}] * 6
 
 
 def test_a_daemon_that_dies_is_not_noticed(agent: Agent, tmp_path: Path) -> None:

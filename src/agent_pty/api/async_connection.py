@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from typing import Any
 
 from agent_pty.api.results import result
@@ -67,8 +68,27 @@ class AsyncConnection:
 async def dial(path: str) -> AsyncConnection:
     """Connect; raise if nobody listens."""
     try:
-        return AsyncConnection(*await asyncio.open_unix_connection(path, limit=_LONGEST_LINE))
+        try:
+            wire = _connected(path, wait=False)
+        except BlockingIOError:
+            # Too many clients wait to be accepted, while a daemon starts. The event loop cannot
+            # wait for that: of a Unix socket it takes the refusal for a connection.
+            wire = await asyncio.to_thread(_connected, path, wait=True)
+        wire.setblocking(False)
+        streams = await asyncio.open_unix_connection(sock=wire, limit=_LONGEST_LINE)
     except OSError as error:
         raise DaemonUnreachable(
             f"connect to {path}: {error.strerror or error}", socket=path
         ) from error
+    return AsyncConnection(*streams)
+
+
+def _connected(path: str, *, wait: bool) -> socket.socket:
+    wire = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    wire.setblocking(wait)
+    try:
+        wire.connect(path)
+    except BaseException:
+        wire.close()
+        raise
+    return wire
