@@ -27,7 +27,7 @@ from agent_pty.errors import (
     WaitTimeout,
 )
 from agent_pty.ops.model import Screen
-from support.agent import Agent, ended, eventually, slay
+from support.agent import Agent, alive, ended, eventually, slay
 
 SENT = b'{"ok":true,"data":{"type":"sent","data":{"cursor":7}},"error":null}\n'
 
@@ -249,6 +249,19 @@ def test_stopping_starts_nothing(agent: Agent) -> None:
         client.shutdown()
 
     assert not Path(agent.layout.socket).exists()
+
+
+def test_stopping_ends_what_a_dead_daemon_left(agent: Agent) -> None:
+    """
+    Its sessions still run, and only another daemon can end them.
+    """
+    program = agent.new("work")["pid"]
+    slay(agent.pid_of("keeper"), agent.pid_of("daemon"))
+
+    with Client(home=agent.home) as client:
+        client.shutdown()
+
+    assert not alive(program)
 
 
 def test_programs_find_the_daemon_of_their_session(agent: Agent) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent_pty.core.layout import Layout
 
+# A daemon that has answered `shutdown` has this long to end.
+_GONE_SECONDS = 15.0
 # The environment may name another daemon than the caller does.
 _OF_ANOTHER = ("AGENT_PTY_HOME", "AGENT_PTY_SOCKET")
 
@@ -37,3 +39,26 @@ def start(where: Layout) -> None:
     home.prepare(where)
     log_dir.check(where)
     connect(where).close()
+
+
+def left_behind(where: Layout) -> bool:
+    """Whether a dead daemon left a keeper or sessions, which only a new one can end."""
+    from agent_pty.store import home  # noqa: PLC0415
+
+    return home.left_behind(where)
+
+
+def wait_until_gone(where: Layout) -> None:
+    """Return when the daemon's process has ended: then its lock is free."""
+    import threading  # noqa: PLC0415
+
+    waiter = threading.Thread(target=_take_and_release, args=(where.daemon_lock,), daemon=True)
+    waiter.start()
+    waiter.join(_GONE_SECONDS)
+
+
+def _take_and_release(path: str) -> None:
+    import fcntl  # noqa: PLC0415
+
+    with open(path, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_SH)

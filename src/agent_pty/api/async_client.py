@@ -14,6 +14,7 @@ from agent_pty.errors import DaemonUnreachable
 if TYPE_CHECKING:
     from agent_pty.api.async_connection import AsyncConnection
     from agent_pty.api.question import Question
+    from agent_pty.ops.model import Stopped
 
 _SERIAL_BYTES = 12
 
@@ -65,6 +66,15 @@ class AsyncClient(AsyncClientOperations):
         """Return a session by its name, whether or not it exists."""
         return AsyncSession(self, id)
 
+    async def shutdown(self, *, keep: bool = False, successor: bool = False) -> Stopped:
+        """Stop the daemon and end its sessions, or `keep` them; return when it has ended."""
+        import asyncio  # noqa: PLC0415  importing the API must be quick
+
+        stopped = await super().shutdown(keep=keep, successor=successor)
+        if not successor:
+            await asyncio.to_thread(address.wait_until_gone, self._where)
+        return stopped
+
     async def ask(self, op: str, /, **fields: Any) -> Any:
         """Return the answer of any op by its name; fields that are None are left out."""
         from agent_pty.api.question import Question  # noqa: PLC0415  it loads the request types
@@ -74,7 +84,7 @@ class AsyncClient(AsyncClientOperations):
 
     async def _answer(self, question: Question) -> bytes:
         """Send the question until its answer comes."""
-        connection = self._pool.take() or await self.connect(start=question.may_start)
+        connection = self._pool.take() or await self.connect(start=self._may_start(question))
         while True:
             try:
                 line = await connection.answer_to(question.line)
@@ -90,6 +100,9 @@ class AsyncClient(AsyncClientOperations):
                 connection = await self.connect(start=False)
             except DaemonUnreachable as error:
                 raise question.gave_up() from error
+
+    def _may_start(self, question: Question) -> bool:
+        return not question.ends_daemon or address.left_behind(self._where)
 
     async def connect(self, *, start: bool = True) -> AsyncConnection:
         """Return a connection for the caller alone; start a daemon unless told not to."""

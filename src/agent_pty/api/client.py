@@ -14,6 +14,7 @@ from agent_pty.errors import DaemonUnreachable
 if TYPE_CHECKING:
     from agent_pty.api.question import Question
     from agent_pty.client.connection import Connection
+    from agent_pty.ops.model import Stopped
 
 _SERIAL_BYTES = 12
 
@@ -66,6 +67,13 @@ class Client(ClientOperations):
         """Return a session by its name, whether or not it exists."""
         return Session(self, id)
 
+    def shutdown(self, *, keep: bool = False, successor: bool = False) -> Stopped:
+        """Stop the daemon and end its sessions, or `keep` them; return when it has ended."""
+        stopped = super().shutdown(keep=keep, successor=successor)
+        if not successor:
+            address.wait_until_gone(self._where)
+        return stopped
+
     def ask(self, op: str, /, **fields: Any) -> Any:
         """Return the answer of any op by its name; fields that are None are left out.
 
@@ -79,7 +87,7 @@ class Client(ClientOperations):
 
     def _answer(self, question: Question) -> bytes:
         """Send the question until its answer comes."""
-        connection = self._pool.take() or self.connect(start=question.may_start)
+        connection = self._pool.take() or self.connect(start=self._may_start(question))
         while True:
             try:
                 line = connection.answer_to(question.line)
@@ -97,6 +105,9 @@ class Client(ClientOperations):
                 connection = self.connect(start=False)
             except DaemonUnreachable as error:
                 raise question.gave_up() from error
+
+    def _may_start(self, question: Question) -> bool:
+        return not question.ends_daemon or address.left_behind(self._where)
 
     def connect(self, *, start: bool = True) -> Connection:
         """Return a connection for the caller alone; start a daemon unless told not to."""

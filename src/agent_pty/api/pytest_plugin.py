@@ -48,7 +48,7 @@ def _stop(home: str) -> None:
     from agent_pty.api.client import Client  # noqa: PLC0415  only if it is used
     from agent_pty.errors import DaemonUnreachable  # noqa: PLC0415
 
-    with Client(home=home, start=False) as client:
+    with Client(home=home) as client:
         try:
             client.shutdown()
         except DaemonUnreachable:

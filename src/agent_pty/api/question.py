@@ -34,9 +34,9 @@ class Question:
         self.line = encode(op, {**given, "v": PROTOCOL}) + b"\n"
 
     @property
-    def may_start(self) -> bool:
-        """Whether a daemon should be started if there is none."""
-        return self._op not in _ASKED_ONCE
+    def ends_daemon(self) -> bool:
+        """Whether it is asked once, and a daemon is started for it only to end what is left."""
+        return self._op in _ASKED_ONCE
 
     def answer(self, line: bytes) -> Any:
         """Return the result, or raise the error that was answered."""
@@ -45,7 +45,7 @@ class Question:
     def lost(self) -> None:
         """The connection ended before the answer: return if the line must be sent again."""
         self._losses += 1
-        if self._op in _ASKED_ONCE or self._losses > _MOST_LOSSES:
+        if self.ends_daemon or self._losses > _MOST_LOSSES:
             raise self.gave_up()
 
     def gave_up(self) -> DaemonUnreachable:

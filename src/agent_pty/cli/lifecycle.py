@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 from typing import Any
 
@@ -15,7 +13,7 @@ from agent_pty.core.status import status_object, status_text
 from agent_pty.errors import AgentPtyError, DaemonUnreachable
 from agent_pty.keeper.libc import name_process
 from agent_pty.store import home, log_dir
-from agent_pty.store.lock import Lock, held
+from agent_pty.store.lock import Lock
 
 _LOG_DIR = part(
     "log_dir",
@@ -76,7 +74,7 @@ def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[s
 
     With *successor*, clients wait for the next one.
     """
-    with connect(where, start=left_behind(where)) as connection:
+    with connect(where, start=home.left_behind(where)) as connection:
         left = connection.ask("shutdown", keep=keep, successor=successor)
         connection.until_closed()
     # Its lock is free when its process has ended.
@@ -84,13 +82,6 @@ def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[s
     lock.acquire(patience=_GONE_SECONDS)
     lock.release()
     return {"survivors": [], "spared": [], **(left or {})}  # an older daemon says nothing
-
-
-def left_behind(where: Layout) -> bool:
-    """Whether a dead daemon left a keeper or sessions, which only a new one can end."""
-    with contextlib.suppress(OSError):
-        return held(where.keeper_lock) or bool(os.listdir(where.sessions))
-    return False
 
 
 def stop(call: Invocation) -> int:

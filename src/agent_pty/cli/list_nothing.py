@@ -7,7 +7,6 @@ import stat
 import sys
 
 from agent_pty.cli.command import write
-from agent_pty.cli.lifecycle import left_behind
 from agent_pty.core.layout import Layout
 from agent_pty.ops.registry import NO_SESSIONS
 from agent_pty.store import home, log_dir
@@ -18,7 +17,7 @@ def nothing_to_list(where: Layout) -> bool:
     """Whether there is no session at all; a home that cannot be used is an error, as ever."""
     home.prepare(where)
     log_dir.check(where)
-    return not (held(where.daemon_lock) or left_behind(where) or _obstructed(where.socket))
+    return not (held(where.daemon_lock) or home.left_behind(where) or _obstructed(where.socket))
 
 
 def _obstructed(path: str) -> bool:

@@ -10,6 +10,7 @@ from agent_pty import log
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
 from agent_pty.store import atomic
+from agent_pty.store.lock import held
 
 # The layout of a home; later versions read earlier ones.
 FORMAT = 1
@@ -29,6 +30,14 @@ def prepare(layout: Layout) -> None:
     for path in (layout.run, layout.sessions, layout.log_dir):
         _private_directory(path)
     _safe_parent(layout.socket)
+
+
+def left_behind(layout: Layout) -> bool:
+    """Whether a dead daemon left a keeper or sessions, which only a new one can end."""
+    try:
+        return held(layout.keeper_lock) or bool(os.listdir(layout.sessions))
+    except OSError:
+        return False
 
 
 def _check_length(socket: str) -> None:
