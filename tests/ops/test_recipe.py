@@ -17,7 +17,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.ops.op import Op
 from agent_pty.store.home import prepare
-from agent_pty.transports.caller import Caller, Streaming
+from agent_pty.transports.caller import Caller, HandedOver, Streaming
 from agent_pty.words import agent_pty
 from agent_pty.words.reference import reference
 from support.command_output import OUT, Ear
@@ -101,6 +101,7 @@ def ask(home: Path, request: dict[str, Any]) -> Any:
     async def story() -> bytes | Ear:
         daemon = Daemon(where, isolated=False, relisten=nothing, adopt=nothing)
         answer = await daemon.handle(msgspec.json.encode(request), CALLER)
+        assert not isinstance(answer, HandedOver)
         if isinstance(answer, Streaming):
             ear = Ear()
             await answer.pour(ear.hear)

@@ -25,6 +25,7 @@ _INTERRUPTED = 130
 _RUNS = {
     "serve": ("lifecycle", "serve"),
     "serve-http": ("serve_http", "serve_http"),
+    "mcp-stdio": ("mcp_stdio", "mcp_stdio"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

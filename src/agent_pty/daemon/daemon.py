@@ -12,13 +12,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import __version__, log, ops
+from agent_pty import log, ops
 from agent_pty.core.layout import Layout
+from agent_pty.daemon.admission import check_offered, check_version, principal
 from agent_pty.daemon.bus import Bus
 from agent_pty.daemon.command_line import CommandLine, Ops
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
-from agent_pty.daemon.gateway_client import Adopt, GatewayClient
+from agent_pty.daemon.gateway_client import Adopt, GatewayClient, Take
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.index import Index
 from agent_pty.daemon.keeper_client import KeeperClient
@@ -28,14 +29,13 @@ from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
 from agent_pty.daemon.run_to_end import RunToEnd
 from agent_pty.daemon.status import host_facts, identity
-from agent_pty.errors import AgentPtyError, BadRequest, NotOffered, VersionMismatch
+from agent_pty.errors import AgentPtyError, BadRequest
 from agent_pty.host import message
 from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
 from agent_pty.ops.model import Ending, Killed, SessionInfo, Stopped, Wanted
 from agent_pty.ops.op import (
-    PROTOCOL,
     Head,
     Keyed,
     Op,
@@ -50,7 +50,7 @@ from agent_pty.ops.op import (
 )
 from agent_pty.ops.words import Words
 from agent_pty.store.ledger import Ledger
-from agent_pty.transports.caller import Caller, Streaming, pouring
+from agent_pty.transports.caller import Answered, Caller, HandedOver, Streaming, pouring
 
 _STOP_SECONDS = 10.0
 
@@ -139,14 +139,14 @@ class Daemon:
 
     # -- the road
 
-    async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
+    async def handle(self, payload: bytes, caller: Caller) -> Answered:
         """Answer one request, whatever transport brought it."""
-        by = _principal(caller)
+        by = principal(caller)
         try:
             head = decode_head(payload)
-            _check_version(head)
+            check_version(head)
             op = ops.find(head.op)
-            _check_offered(op, caller)
+            check_offered(op, caller)
             if op.where == "session":
                 return await self._forward(op, head, payload, by)
             if op.stream:
@@ -176,7 +176,9 @@ class Daemon:
         asked = Addressed(instance=record.instance, name=record.name, caller=by)
         return await link.request(asked, payload)
 
-    async def _open(self, op: Op, head: Head, payload: bytes, caller: Caller) -> Streaming:
+    async def _open(
+        self, op: Op, head: Head, payload: bytes, caller: Caller
+    ) -> Streaming | HandedOver:
         """Open a stream of the daemon's own."""
         if head.id is not None:
             self._registry.find(head.id)  # a stream that has begun can refuse nothing
@@ -184,6 +186,8 @@ class Daemon:
         opened, opening = await op.handler(self, decode(op, payload)), success(op, None)
         if isinstance(opened, CommandLine):
             return Streaming(head=opening, pour=opened.pour, give=opened.give, patient=True)
+        if callable(opened):
+            return HandedOver(head=opening, take=opened)
         return Streaming(head=opening, pour=pouring(opened))
 
     async def _answer(self, op: Op, request: Request, payload: bytes) -> bytes:
@@ -275,6 +279,10 @@ class Daemon:
         """Have the gateway serve HTTP."""
         return await self._gateway.serve_http(address, port, remote=remote)
 
+    async def mcp(self, tools: str, client: str) -> Take:
+        """Have the gateway speak MCP with the caller of the present request."""
+        return await self._gateway.mcp(tools, client, self._calling.get())
+
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""
         return CommandLine(asked, Ops(self, self._calling.get(), asked.key))
@@ -293,7 +301,7 @@ class Daemon:
         op = ops.find(name)
         if op.where == "session":
             payload = encode(name, fields)
-            envelope = await self._ask_host(fields["id"], payload, _principal(caller))
+            envelope = await self._ask_host(fields["id"], payload, principal(caller))
         else:
             request = convert(op, fields)
             envelope = await self._answer(op, request, json.dumps(fields).encode())
@@ -374,22 +382,3 @@ class Daemon:
         except (AgentPtyError, TimeoutError) as error:
             log.line(f"daemon: host {link.name} does not leave: {error}")
             self._pool.destroy(link)
-
-
-def _principal(caller: Caller) -> message.Caller:
-    return message.Caller(transport=caller.transport, uid=caller.uid, pid=caller.pid)
-
-
-def _check_offered(op: Op, caller: Caller) -> None:
-    if not op.offered(caller.surface):
-        raise NotOffered(f"{op.name} cannot be asked for over {caller.transport}", op=op.name)
-
-
-def _check_version(head: Head) -> None:
-    if head.v is not None and head.v != PROTOCOL:
-        raise VersionMismatch(
-            f"this daemon ({__version__}) speaks protocol {PROTOCOL}, the client {head.v}: "
-            "run `agent-pty restart --keep` with the newer one",
-            daemon=PROTOCOL,
-            client=head.v,
-        )

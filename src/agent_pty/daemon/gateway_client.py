@@ -17,12 +17,13 @@ from agent_pty.errors import AgentPtyError, BadRequest, DaemonError
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Fork
 from agent_pty.transports.caller import Caller
-from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Listen
+from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Listen, Mcp
 
 # Starting it means importing its libraries; on a busy machine that takes seconds.
 _START_SECONDS = 30.0
 _LEAVE_SECONDS = 2.0
 
+Take = Callable[[socket.socket, bytes], Awaitable[None]]
 Adopt = Callable[[socket.socket, Caller], Awaitable[None]]
 
 
@@ -103,6 +104,20 @@ class GatewayClient:
         if self._link is not None and self._link.connected:
             with contextlib.suppress(AgentPtyError):  # gone: then nothing is served there
                 await self._link.ask(Close(address=place[0], port=place[1]))
+
+    async def mcp(self, tools: str, client: str, caller: Caller) -> Take:
+        """Return what gives a client's connection to the gateway, which speaks MCP with it."""
+        link = await self.connect()
+
+        async def take(sock: socket.socket, arrived: bytes) -> None:
+            with sock:
+                text = arrived.decode("latin-1")
+                asked = Mcp(
+                    tools=tools, client=client, uid=caller.uid, pid=caller.pid, arrived=text
+                )
+                await link.ask(asked, [sock.fileno()])
+
+        return take
 
     async def leave(self) -> None:
         """End the gateway, if there is one."""

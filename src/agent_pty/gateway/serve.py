@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import time
 from typing import Any
 
@@ -19,7 +20,8 @@ from agent_pty.keeper.link import KeeperError, KeeperLink
 from agent_pty.keeper.message import Connected, KeeperEvent
 from agent_pty.keeper.signals import pass_over_foreign
 from agent_pty.store import config
-from agent_pty.transports.control import Close, Leave, Listen
+from agent_pty.transports.caller import Caller
+from agent_pty.transports.control import Close, Leave, Listen, Mcp
 from agent_pty.transports.http import application
 from agent_pty.transports.http_server import HttpServer, bound
 
@@ -48,6 +50,7 @@ class Gateway:
         self._servers: dict[tuple[str, int], HttpServer] = {}
         # Addresses that the present daemon has not asked for: the one before it had.
         self._unclaimed: set[tuple[str, int]] = set()
+        self._sessions: set[asyncio.Task[None]] = set()
         self._left = asyncio.Event()
         self._used = self._seen = time.monotonic()
 
@@ -95,7 +98,7 @@ class Gateway:
                     await self._close(Close(address=place[0], port=place[1]))
         else:
             self._unclaimed = set(self._servers)
-        if self._servers or self._daemon.busy:
+        if self._servers or self._sessions or self._daemon.busy:
             self._used = now
         alone = not self._daemon.connected and not self._keeper.connected
         if not alone:
@@ -107,18 +110,43 @@ class Gateway:
     # -- what the daemon asks for
 
     async def _serve(self, asked: Any, fds: tuple[int, ...]) -> Any:
-        for fd in fds:
-            os.close(fd)
+        if not isinstance(asked, Mcp):
+            for fd in fds:
+                os.close(fd)
         self._used = time.monotonic()
         match asked:
             case Listen():
                 return self._listen(asked)
             case Close():
                 return await self._close(asked)
+            case Mcp():
+                self._speak_mcp(asked, fds)
+                return None
             case Leave():
                 self._left.set()
                 return None
         raise BadRequest(f"a gateway does not know {type(asked).__name__}")
+
+    def _speak_mcp(self, asked: Mcp, fds: tuple[int, ...]) -> None:
+        (fd,) = fds
+        with contextlib.ExitStack() as stack:
+            sock = stack.enter_context(socket.socket(fileno=fd))
+            # The SDK takes more than a second to import: only who speaks MCP waits for it.
+            from agent_pty.gateway.mcp_server import mcp_server  # noqa: PLC0415
+            from agent_pty.gateway.mcp_session import McpSession  # noqa: PLC0415
+
+            caller = Caller(transport="mcp", uid=asked.uid, pid=asked.pid)
+            server = mcp_server(self._daemon.handle, caller, asked.tools, client=asked.client)
+            session = McpSession(server, sock, asked.arrived.encode("latin-1"))
+            stack.pop_all()  # the session owns the connection now
+        task = asyncio.get_running_loop().create_task(session.run())
+        self._sessions.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._sessions.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error(error)
 
     def _listen(self, asked: Listen) -> dict[str, Any]:
         place = (asked.address, asked.port)

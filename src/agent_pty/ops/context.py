@@ -236,6 +236,9 @@ class Registry(Protocol):
     async def serve_http(self, address: str, port: int, *, remote: bool) -> AsyncIterator[bytes]:
         """Serve HTTP until the result is closed; its lines say where."""
 
+    async def mcp(self, tools: str, client: str) -> Any:
+        """Return what gives the caller's connection to the process that speaks MCP."""
+
     def command_line(self, asked: Any) -> Any:
         """Carry out a command line (`ops.words.Words`); the daemon knows how to stream it."""
 

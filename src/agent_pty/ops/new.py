@@ -134,6 +134,7 @@ async def _shell(call: Call) -> Fields:
 
 OP = Op(
     name="new",
+    tool="terminal.new",
     answer="session_created",
     request=New,
     where="daemon",

@@ -77,6 +77,8 @@ class Op:
     # Where it can be asked for, and by whom. Over HTTP and MCP the caller counts as an agent.
     surfaces: frozenset[Surface] = EVERYWHERE
     audience: Audience = "agent"
+    # The name of its tool for MCP clients, as the seed has it; without one it is no tool.
+    tool: str | None = None
     # How it is called on the command line; an op without a command is for programs only.
     commands: Sequence[Command] = ()
 

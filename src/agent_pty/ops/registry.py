@@ -167,6 +167,7 @@ async def _warn_of_survivors(call: Call, killed: dict[str, Any]) -> int:
 
 LIST = Op(
     name="list",
+    tool="terminal.list",
     answer="sessions",
     request=List,
     where="daemon",
@@ -175,6 +176,7 @@ LIST = Op(
 )
 KILL = Op(
     name="kill",
+    tool="terminal.kill",
     answer="killed",
     request=Kill,
     where="daemon",

@@ -91,6 +91,7 @@ async def render(session: Session, request: Render) -> Rendered:
 
 SCREEN = Op(
     name="screen",
+    tool="terminal.screen",
     answer="screen",
     request=LookAt,
     where="session",

@@ -33,6 +33,7 @@ async def send(session: Session, request: Send) -> Sent:
 
 OP = Op(
     name="send",
+    tool="terminal.send",
     answer="sent",
     request=Send,
     where="session",

@@ -236,6 +236,7 @@ async def _wait_for_several(call: Call, fields: Fields) -> int:
 
 OP = Op(
     name="wait",
+    tool="terminal.wait",
     answer="observation",
     request=Wait,
     where="session",

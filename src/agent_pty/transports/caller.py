@@ -47,6 +47,17 @@ class Streaming:
     give: Callable[[bytes], None] = lambda _data: None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """An answer after which another process has the connection: *take* gives it away.
+
+    It gets a duplicate of the socket, which it owns, and what the caller has sent already.
+    """
+
+    head: bytes
+    take: Callable[[socket.socket, bytes], Awaitable[None]]
+
+
 def pouring(chunks: AsyncIterator[bytes]) -> Callable[[Hear], Awaitable[None]]:
     """Return a `pour` that sends what an iterator yields."""
 
@@ -60,6 +71,9 @@ def pouring(chunks: AsyncIterator[bytes]) -> Callable[[Hear], Awaitable[None]]:
 
 # The one function that every transport calls.
 Handle = Callable[[bytes, Caller], Awaitable[bytes | Streaming]]
+# The same at the Unix socket, where a connection may also be given away.
+Answered = bytes | Streaming | HandedOver
+SocketHandle = Callable[[bytes, Caller], Awaitable[Answered]]
 
 
 def peer(sock: socket.socket) -> Caller:

@@ -2,7 +2,7 @@
 
 The gateway sends `Connect` with one end of a socket pair, which the daemon then serves like a
 connection of a client: for the caller that the message names. Nobody else can say for whom they
-ask. The daemon sends `Listen`, `Close` and `Leave`; each request of either side is answered.
+ask. The daemon sends `Listen`, `Close`, `Mcp` and `Leave`; each request of either side is answered.
 """
 
 from __future__ import annotations
@@ -46,11 +46,21 @@ class Close(Struct, frozen=True, kw_only=True, tag_field="do", tag="close"):
     port: int
 
 
+class Mcp(Struct, frozen=True, kw_only=True, tag_field="do", tag="mcp"):
+    """Speak MCP with the client whose connection comes along; *arrived* is what it sent."""
+
+    tools: str
+    client: str = ""
+    uid: int | None = None
+    pid: int | None = None
+    arrived: str = ""  # one character for each byte
+
+
 class Leave(Struct, frozen=True, kw_only=True, tag_field="do", tag="leave"):
     """End: the daemon is being stopped, or another build follows."""
 
 
-Asked = Connect | Listen | Close | Leave
+Asked = Connect | Listen | Close | Mcp | Leave
 # Carries out a request; what it returns is the answer. It owns the descriptors.
 Serve = Callable[[Any, tuple[int, ...]], Any]
 

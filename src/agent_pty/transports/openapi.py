@@ -9,6 +9,7 @@ import msgspec
 
 from agent_pty import __version__, ops
 from agent_pty.ops.op import Op, Surface
+from agent_pty.ops.schema import request_schema, summary
 
 _REFERENCE = "#/components/schemas/{name}"
 _REFUSALS = {
@@ -28,11 +29,6 @@ def table(surface: Surface) -> list[Op]:
     return [op for op in ops.TABLE.values() if op.offered(surface)]
 
 
-def summary(op: Op) -> str:
-    """Return what an op does, in a line."""
-    return " ".join((op.request.__doc__ or "").split("\n\n")[0].split())
-
-
 def offered() -> list[dict[str, Any]]:
     """Return every op with its fields, for callers who look before they ask."""
     return [
@@ -46,25 +42,6 @@ def offered() -> list[dict[str, Any]]:
         }
         for op in table("http")
     ]
-
-
-def request_schema(op: Op) -> dict[str, Any]:
-    """Return the JSON schema of an op's fields, without references to elsewhere."""
-    schema = msgspec.json.schema(op.request)
-    found: dict[str, Any] = inlined(schema, schema.get("$defs", {}))
-    return found
-
-
-def inlined(schema: Any, defs: dict[str, Any]) -> Any:
-    """Replace references by what they refer to."""
-    if isinstance(schema, list):
-        return [inlined(one, defs) for one in schema]
-    if not isinstance(schema, dict):
-        return schema
-    reference = schema.get("$ref")
-    if isinstance(reference, str):
-        return inlined(defs[reference.rpartition("/")[2]], defs)
-    return {name: inlined(one, defs) for name, one in schema.items() if name != "$defs"}
 
 
 def description(url: str) -> dict[str, Any]:

@@ -14,10 +14,11 @@ import socket
 from collections import deque
 from typing import cast
 
-from agent_pty.errors import Busy, TooLarge
+from agent_pty import log
+from agent_pty.errors import AgentPtyError, Busy, TooLarge
 from agent_pty.keeper.accept import Acceptor
 from agent_pty.ops.op import LARGEST_REQUEST, failure
-from agent_pty.transports.caller import Caller, Handle, Streaming, peer
+from agent_pty.transports.caller import Caller, HandedOver, SocketHandle, Streaming, peer
 from agent_pty.transports.hangup import HangupWatch
 
 _MOST_CLIENTS = 4096
@@ -35,7 +36,7 @@ _ACKNOWLEDGE = 0.5
 class UnixServer:
     """Serves *handle* on a listening socket until closed."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: SocketHandle) -> None:
         self.handle = handle
         self.clients: set[UnixClient] = set()
         self.hangups = HangupWatch()
@@ -189,11 +190,30 @@ class UnixClient(asyncio.Protocol):
                 if isinstance(answer, Streaming):
                     await self._stream(answer)
                     return
+                if isinstance(answer, HandedOver):
+                    await self._hand_over(answer)
+                    return
                 self._write(answer + b"\n")
         finally:
             self._task = None
         if self._finishing:
             self._finish()
+
+    async def _hand_over(self, answer: HandedOver) -> None:
+        """Give the connection to another process, with what has arrived already."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        self._transport.pause_reading()
+        self._write(answer.head + b"\n")
+        arrived = b"".join(line + b"\n" for line in self._waiting) + bytes(self._buffer)
+        self._waiting.clear()
+        self._buffer.clear()
+        try:
+            await answer.take(self._transport.get_extra_info("socket").dup(), arrived)
+        except AgentPtyError as error:  # the client sees that nobody speaks with it
+            log.line(f"daemon: a connection could not be given away: {error}")
+        finally:
+            self.drop()  # the duplicate stays open
 
     async def _stream(self, answer: Streaming) -> None:
         """Use the connection for a stream: it carries bytes, both ways, until it closes."""

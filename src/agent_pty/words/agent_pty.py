@@ -26,7 +26,17 @@ from agent_pty.words.arguments import parts_of
 from agent_pty.words.parser import USAGE, WIDTH, Printed, Subcommand, parse, parser
 
 # Commands that belong to no op: they start, stop or examine the daemon, or need none.
-CLIENT_COMMANDS = ("serve", "serve-http", "stop", "restart", "doctor", "top", "skill", "help")
+CLIENT_COMMANDS = (
+    "serve",
+    "serve-http",
+    "mcp-stdio",
+    "stop",
+    "restart",
+    "doctor",
+    "top",
+    "skill",
+    "help",
+)
 
 
 def of_op(op: Op, command: Command) -> Subcommand:

@@ -1,0 +1,154 @@
+"""`mcp-stdio`: the wire between an MCP client and the gateway, line by line."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import sys
+from typing import Any
+
+from agent_pty.cli.command import Invocation, client_command
+from agent_pty.core.command import Command, part
+
+_CHUNK = 1 << 16
+# Gateways that go away one after the other, before they have said anything.
+_MOST_FAILURES = 10
+
+
+def mcp_stdio(call: Invocation) -> int:
+    """Carry MCP messages; a gateway or daemon that dies is followed by the next one."""
+    wire = Wire(call)
+    for _ in range(_MOST_FAILURES):
+        if wire.carry():
+            return 0
+    sys.stderr.write("error: the gateway goes away again and again: see agent-pty doctor\n")
+    return 1
+
+
+class Wire:
+    """Standard input to the gateway, and back.
+
+    A client does not notice that a gateway or a daemon died: the next one is greeted as the first
+    one was, and is asked again what has no answer. The client's name makes that safe.
+    """
+
+    def __init__(self, call: Invocation) -> None:
+        self._call = call
+        self._client = os.urandom(8).hex()
+        self._ended = False  # our input
+        self._rest = {"in": b"", "out": b""}
+        self._greeting: list[bytes] = []
+        self._unanswered: dict[object, bytes] = {}
+        self._unheard: set[object] = set()  # answers that the client has got before
+
+    def carry(self) -> bool:
+        """Carry until our client or the gateway leaves; True if it was our client."""
+        with self._call.connect(start=True) as connection:
+            options = {"tools": self._call.options.tools, "client": self._client}
+            stream, _ = connection.stream("mcp", **options)
+            try:
+                asked = [line for line in self._unanswered.values() if line not in self._greeting]
+                stream.sendall(b"".join([*self._greeting, *asked]))
+                return self._relay(stream)
+            except ConnectionError:
+                return False
+
+    def _relay(self, stream: socket.socket) -> bool:
+        stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
+        if self._ended:
+            stream.shutdown(socket.SHUT_WR)
+        while True:
+            sources: list[socket.socket | int] = [stream] if self._ended else [stream, stdin]
+            ready, _, _ = select.select(sources, [], [])
+            if stdin in ready:
+                data = os.read(stdin, _CHUNK)
+                self._ended = not data
+                for line in self._lines("in", data):
+                    self._note(line)
+                    stream.sendall(line)
+                if self._ended:
+                    stream.shutdown(socket.SHUT_WR)
+            if stream in ready:
+                data = _received(stream)
+                if not data:
+                    self._rest["out"] = b""
+                    self._unheard = {_id(line) for line in self._greeting} - {None}
+                    return self._ended and not self._unanswered
+                for line in self._lines("out", data):
+                    if self._is_new(line):
+                        _write(stdout, line)
+
+    def _lines(self, way: str, data: bytes) -> list[bytes]:
+        """Return whole lines; at the end of the input also one that is not finished."""
+        *whole, self._rest[way] = (self._rest[way] + data).split(b"\n")
+        if not data and self._rest[way]:
+            whole, self._rest[way] = [*whole, self._rest[way]], b""
+        return [line + b"\n" for line in whole]
+
+    def _note(self, line: bytes) -> None:
+        """Remember what the next gateway must be told."""
+        message = _message(line)
+        if message.get("method") in {"initialize", "notifications/initialized"}:
+            self._greeting.append(line)
+        if "method" in message and "id" in message:
+            self._unanswered[_id(line)] = line
+
+    def _is_new(self, line: bytes) -> bool:
+        """Whether our client must see a line: it has heard the answer to its greeting once."""
+        message = _message(line)
+        if "method" in message or "id" not in message:
+            return True
+        number = _id(line)
+        repeated = number in self._unheard and number not in self._unanswered
+        self._unheard.discard(number)
+        self._unanswered.pop(number, None)
+        return not repeated
+
+
+def _message(line: bytes) -> dict[str, Any]:
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return message if isinstance(message, dict) else {}
+
+
+def _id(line: bytes) -> object:
+    number = _message(line).get("id")
+    return number if isinstance(number, str | int) else None
+
+
+def _received(stream: socket.socket) -> bytes:
+    try:
+        return stream.recv(_CHUNK)
+    except ConnectionError:
+        return b""
+
+
+def _write(fd: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(fd, data) :]
+
+
+COMMANDS = (
+    client_command(
+        "mcp-stdio",
+        "Speak MCP on standard input and output, for clients such as Claude Code.\n\n"
+        "The sessions are those of every other command and outlive the client.",
+        Command(
+            parts=(
+                part(
+                    "tools",
+                    "--tools",
+                    choices=("terminal", "pty", "all"),
+                    default="all",
+                    help="which tools to offer (default: all)",
+                ),
+                part("log_dir", "--log-dir", metavar="DIR", help="as for serve"),
+            ),
+            examples=("agent-pty mcp-stdio", "agent-pty mcp-stdio --tools terminal"),
+        ),
+    ),
+)

@@ -1,0 +1,37 @@
+"""What a tool is: a name, a schema, and what a call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+class ToolOps(Protocol):
+    """How a tool asks for ops, in the name of its caller."""
+
+    async def envelope(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the decoded envelope, of success or failure."""
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return what an op answers, or raise its error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a model gets: text, and the same as a value for programs."""
+
+    text: str
+    structured: Any = None
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One tool; *hints* say whether it only reads, destroys, or may be repeated."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    call: Callable[[ToolOps, dict[str, Any]], Awaitable[ToolResult]]
+    hints: dict[str, bool] = field(default_factory=dict)
