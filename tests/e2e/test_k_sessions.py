@@ -149,10 +149,10 @@ def test_row_56_ls_shows_our_sessions_and_their_state(k: K) -> None:
         (["run", "-t", "x", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t 'x'"),
         (["run", "-t", "1.5", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t '1.5'"),
         (["await", "-t", "", "s", "echo"], "k run [-j] [-t N] [session] <code>", "-t ''"),
-        (["fire", "-t", "5s", "s", "echo"], "k fire [-t N] [session] <code>", "-t '5s'"),
+        (["fire", "-t", "5h", "s", "echo"], "k fire [-t N] [session] <code>", "-t '5h'"),
         (["history", "-n", "x", "s"], "k history [-n N] [session]", "-n 'x'"),
         (["read", "-n", "x", "s"], "k read [-n N] [session]", "-n 'x'"),
-        (["exec", "-t", "x", "--", "true"], "k exec [-j] [-t N] -- argv...", "-t 'x'"),
+        (["exec", "-t", "x", "--", "true"], "k exec [-j] [-t N] [--pager] -- argv...", "-t 'x'"),
     ],
     ids=["run", "a fraction", "nothing", "fire", "history", "read", "exec"],
 )
@@ -160,14 +160,16 @@ def test_row_57_a_bad_number_is_a_usage_error(
     k: K, words: list[str], usage: str, value: str
 ) -> None:
     """
-    What is no whole number is refused with the usage and the value, before anything is done.
+    What is no number, or no duration, is refused with the usage and the value, before all else.
     """
     option, shown = value.split()
+    durations = "seconds or a duration such as 500ms, 30s, 5m"
+    expected = durations if option == "-t" else "a whole number"
 
     done = k.run(*words)
 
     assert done.returncode == 1
-    assert done.stdout == f"usage: {usage}\n{option} takes a whole number, not {shown}\n"
+    assert done.stdout == f"usage: {usage}\n{option} takes {expected}, not {shown}\n"
     assert done.stderr == ""
 
 
