@@ -176,6 +176,20 @@ def test_trial_18_without_a_question_an_answer_says_what_to_do(k: K, session: st
     assert k.run("answer").stdout.startswith("usage: k answer")
 
 
+def test_trial_18_an_answer_directly_after_keys_finds_the_question(k: K, session: str) -> None:
+    """
+    When something was typed, it takes a moment to see that a cell waits again: it is waited for.
+    """
+    k.waiting(session, "read -p 'name? ' answer; echo \"<$answer>\"")
+    typed = {"op": "send", "text": "Bo", "enter": False}
+
+    answered = k.agent.ask("batch", id=session, steps=[typed, {"op": "answer", "text": "b"}])[
+        "results"
+    ][1]["data"]
+
+    assert (answered["status"], answered["output"]) == ("done", "<Bob>")
+
+
 def test_trial_18_a_program_that_no_cell_started_is_not_answered(k: K) -> None:
     """
     What was started by `k send` is no cell: the error names it and the word that types into it.
@@ -188,7 +202,10 @@ def test_trial_18_a_program_that_no_cell_started_is_not_answered(k: K) -> None:
     refused = k.run("answer", name, "typed-into-it")
 
     assert refused.returncode == 1
-    assert refused.stdout == f"no cell runs in '{name}', but cat has its keyboard: use k send\n"
+    assert refused.stdout == (
+        f"no cell runs in '{name}', but cat has its keyboard: use k run if it is at its prompt, "
+        "else k send\n"
+    )
     assert "typed-into-it" not in k.run("read", name).stdout
 
 

@@ -190,7 +190,10 @@ def _reason(error: AgentPtyError, session: str) -> str:
 def _unasked(error: NotWaiting, session: str) -> str:
     cell, program = error.details.get("cell_id"), error.details.get("program")
     if program is not None:
-        return f"no cell runs in '{session}', but {program} has its keyboard: use k send"
+        return (
+            f"no cell runs in '{session}', but {program} has its keyboard: use k run if it is at "
+            "its prompt, else k send"
+        )
     if cell is None:
         return f"nothing runs in '{session}' that could be answered: use k run"
     return (

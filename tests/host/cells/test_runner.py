@@ -884,6 +884,53 @@ def test_a_question_is_asked_again_only_after_its_reader_has_stirred(observed: O
     run(story)
 
 
+def test_trial_18_text_without_enter_leaves_the_question_open(observed: Observed) -> None:
+    """
+    In line mode a program gets nothing before Enter, so it still waits although it has not stirred.
+    """
+
+    async def story() -> None:
+        async with session() as one:
+            cell = await one.fires("read x")
+            await one.says(f"read x\r\n{mark('C', 1)}? ")
+            observed.naps = 1
+            await cell.until(lambda: cell.phase is Phase.WAITING)
+
+            await one.input.type("ye", enter=False)
+            typed = cell.phase
+            await cell.until(lambda: cell.phase is Phase.WAITING)
+
+            assert typed is Phase.RUNNING
+
+    run(story)
+
+
+def test_trial_18_the_limit_of_a_fired_cell_ends_with_its_first_answer(observed: Observed) -> None:
+    """
+    From then on the limits of the answers count, so its next question is no timeout.
+    """
+
+    async def story() -> None:
+        async with session() as one:
+            limit = 0.5
+            cell = await one.fires("read x; read y", limit=limit)
+            cell.answer()
+            await one.says(f"read x; read y\r\n{mark('C', 1)}? ")
+            observed.naps = 1
+
+            # An event loop carries out what was due first.
+            over = asyncio.get_running_loop().create_future()
+            loop = asyncio.get_running_loop()
+            loop.call_at(cell.began + limit + 0.1, over.set_result, None)
+            await over
+            await cell.until(lambda: cell.phase is Phase.WAITING)
+
+            assert cell.status is Status.WAITING
+            assert "timeout" not in one.cells
+
+    run(story)
+
+
 def test_a_cell_that_works_again_does_not_wait(observed: Observed) -> None:
     """
     A program that stops reading without an answer has resumed its work.

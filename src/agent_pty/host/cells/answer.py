@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import time
 from dataclasses import dataclass
 
@@ -15,6 +17,8 @@ from agent_pty.host.terminal.input import Input
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.store.textlog import TextLog
 
+# As long as it takes to see that a program waits, even behind ssh (`core/certainty.py`).
+_MOMENT = 3.0
 # Bytes that are enough for one more character.
 _ONE_MORE = 4
 
@@ -53,8 +57,9 @@ class Answerer:
 
     async def answer(self, text: str, *, limit: float | None) -> Answer:
         """Type a line; return when the cell has ended, waits again or *limit* has passed."""
-        cell = self._waiting_cell()
         deadline = None if limit is None else time.monotonic() + limit
+        await self._look(_MOMENT if limit is None else min(_MOMENT, limit))
+        cell = self._waiting_cell()
         capture, tty = self._runner.capture_of(cell), self._readiness.observe().tty
         answer = Answer(
             cell=cell,
@@ -73,6 +78,14 @@ class Answerer:
             await self._input.type(text, enter=True)
         finally:
             self._typing = False
+
+    async def _look(self, moment: float) -> None:
+        """Give a cell that runs a moment: after something was typed, it is not judged at once."""
+        cell = self._runner.active
+        if cell is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(moment):
+                    await cell.until(lambda: cell.settled)
 
     def _waiting_cell(self) -> Cell:
         """Return the cell that waits, or raise what is the case instead."""
@@ -94,6 +107,7 @@ class Answerer:
         if seen.tty.own or not seen.name:
             return NotWaiting(f"nothing runs in session {name} that could be answered: use run")
         return NotWaiting(
-            f"no cell runs in session {name}, but {seen.name} has its keyboard: use send",
+            f"no cell runs in session {name}, but {seen.name} has its keyboard: use run if it is "
+            "at its prompt, else send",
             program=seen.name,
         )

@@ -243,7 +243,9 @@ class CellRunner:
             self._readiness.entered()
         if self._active is not None and self._active.runs:
             self._active.resume()
-            self._steadiness.typed(self._readiness.observe().reader)
+            seen = self._readiness.observe()
+            # In line mode a program gets nothing before Enter, so it need not do anything.
+            self._steadiness.typed(seen.reader if entered or not seen.tty.line_mode else None)
             self._poller.soon()
 
     def _poll_soon(self) -> None:
