@@ -355,7 +355,7 @@ def test_read_is_the_end_of_the_transcript(k: K) -> None:
         ["keys", "-j", "json", "enter"],
         ["keys", "-j", "-s", "json", "enter"],
         ["send", "-j", "json", "true"],
-        ["type", "-j", "json", " "],
+        ["type", "-j", "json", ""],
         ["wait", "-j", "json", "--until", "prompt"],
         ["answer", "-j", "json", "x"],
         ["list", "-j"],
