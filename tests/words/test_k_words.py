@@ -164,7 +164,7 @@ def test_without_a_word_k_explains_itself(argv: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("argv", "meant"),
-    [(["frobnicate"], ""), (["-z"], ""), (["lst"], "did you mean ls? "), (["runn", "x"], "run")],
+    [(["frobnicate"], ""), (["-z"], ""), (["lst"], "did you mean list? "), (["runn", "x"], "run")],
 )
 def test_trial_21_an_unknown_word_gets_one_line(argv: list[str], meant: str) -> None:
     """

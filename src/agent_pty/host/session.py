@@ -62,13 +62,12 @@ class Session:
         self.input = Input(self.terminal)
         self._replies = Replies(self.terminal)
         readiness = Readiness(self.terminal, program=spec.program)
-        results = Results(output.directory, output)
         question = LineQuestion(self.terminal)
         self._runner = CellRunner(
             self.terminal,
             self.input,
             readiness,
-            results,
+            Results(output.directory, output),
             LineCheck(self.terminal, readiness, question),
             frame=spec.frame or "ladder",
         )

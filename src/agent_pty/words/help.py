@@ -26,7 +26,8 @@ Usage:
   k notify [session] <message>                notification
   k int    [session]                          ctrl-c, and what it takes
   k kill   <session>... | --all               kill + cleanup
-  k ls                                        list sessions, name first (also: list)
+  k ls                                        list sessions, name first
+  k list   ...                                alias for ls
   k status [session]                          health check
   k watch  [session]                          live filtered view
   k history [-n N] [session]                  last N*5 lines (default 5)
