@@ -143,15 +143,15 @@ def _busy(name: str, details: Mapping[str, Any], words: Vocabulary) -> str | Non
 
 
 async def _ended(ops: Ops, name: str, words: Vocabulary) -> str | None:
-    """Say how a session has ended."""
+    """Say how a session has ended, unless the message does, and how to get another."""
+    if words is AGENT_PTY:
+        return f"{words.kill.format(name)} frees its name"
     found = await _find(ops, name)
     if found is None:
         return await missing(ops, name, words)
     code = found["exit_code"]
     how = f" with exit code {code}" if code is not None else ""
-    frees = words is AGENT_PTY  # `k new` does that by itself
-    begin = f"{words.kill.format(name)}, then " if frees else ""
-    return f"{name} has ended{how}: {begin}{words.new.format(name)} starts it anew"
+    return f"{name} has ended{how}: {words.new.format(name)} starts it anew"
 
 
 async def _names(ops: Ops) -> list[str]:
