@@ -32,7 +32,7 @@ from agent_pty.errors import (
 from agent_pty.ops.cell_model import CellReport, Status
 from agent_pty.words import k
 from agent_pty.words.call import Call
-from agent_pty.words.help import K_HELP
+from agent_pty.words.help import ALIASES, K_HELP
 from agent_pty.words.interrupt import Interrupt
 from agent_pty.words.output import Output
 from support.command_output import ERR, OUT, Ear
@@ -202,10 +202,10 @@ def test_trial_21_every_verb_explains_itself(verb: str, flag: str) -> None:
     heard = spoken(verb, flag)
 
     assert heard.status == 0
-    assert heard.out.startswith(f"  k {'run' if verb == 'await' else verb} ")
+    assert heard.out.startswith(f"  k {ALIASES.get(verb, verb)} ")
     assert len(heard.out.splitlines()) < 20
     assert heard.asked == []
-    assert spoken("help", verb).told == heard.told
+    assert spoken("help", verb).told == spoken("--help", verb).told == heard.told
 
 
 @pytest.mark.parametrize("verb", ["run", "fire"])
@@ -227,6 +227,11 @@ ADVICE: dict[str, tuple[list[str], dict[str, Any], str]] = {
     "a name that is nearly right": (
         ["run", "wrok", "x"],
         {"run": UnknownSession("wrok")},
+        "did you mean work? sessions: work",
+    ),
+    "a name that is nearly right, of a wait": (
+        ["wait", "wrok", "--until", "x"],
+        {"wait": UnknownSession("wrok")},
         "did you mean work? sessions: work",
     ),
     "a name like no other": (
@@ -289,6 +294,19 @@ ADVICE: dict[str, tuple[list[str], dict[str, Any], str]] = {
         ),
     ),
 }
+
+
+def test_trial_20_a_wait_says_the_whole_line_that_matched() -> None:
+    """
+    The matched text alone may say little: its line follows the condition, and is a key of its own.
+    """
+    seen = {"matched": "regex:up", "failed": False, "match": "up", "cursor": 7, "line": "web is up"}
+
+    plain = spoken("wait", "work", "--until", "regex:up", wait=seen)
+    said = spoken("wait", "-j", "work", "--until", "regex:up", wait=seen)
+
+    assert plain.told == (0, "OK work matched regex:up\nweb is up\n")
+    assert list(json.loads(said.out).items())[-2:] == [("cursor", 7), ("line", "web is up")]
 
 
 @pytest.mark.parametrize("case", list(ADVICE))

@@ -23,7 +23,7 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
-from agent_pty.words.call import Ops
+from agent_pty.words.call import Ops, Refusal
 
 _MOST_NAMES = 10
 
@@ -83,6 +83,13 @@ async def _about(ops: Ops, error: AgentPtyError, name: str, words: Vocabulary) -
         case SessionEnded():
             line = await _ended(ops, name, words)
     return line
+
+
+async def refusal(ops: Ops, error: AgentPtyError, session: str) -> Refusal:
+    """Return what `k` says about an error in a session, with advice."""
+    unknown = isinstance(error, UnknownSession)
+    text = f"no session '{session}'" if unknown else str(error)
+    return Refusal(f"ERR {text}", advice=await advice(ops, error, session, K))
 
 
 async def missing(ops: Ops, name: str, words: Vocabulary) -> str:

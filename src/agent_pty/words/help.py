@@ -116,10 +116,14 @@ Examples:
 """
 
 
+# Other words for the same.
+ALIASES = {"await": "run", "list": "ls"}
+
+
 def help_of(verb: str) -> str:
     """Return the lines and examples about one verb of `k`, and where the rest is."""
     usage, _, rest = K_HELP.partition("\nExamples:\n")
-    wanted = "run" if verb == "await" else verb
+    wanted = ALIASES.get(verb, verb)
     examples = _lines_about(wanted, rest)
     shown = f"{_lines_about(wanted, usage)}"
     shown += f"\nExamples:\n{examples}" if examples else ""

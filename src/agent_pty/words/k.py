@@ -44,7 +44,7 @@ async def run(call: Call, argv: list[str]) -> int:
     if verb in _HELP and not words:
         await call.output.write(K_HELP)
         return 0
-    if verb == "help":
+    if verb in _HELP:
         verb, words = words[0], ["--help"]
     if verb == "--version":
         await call.output.line(f"k {__version__} (agent-pty)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.errors import AgentPtyError, UnknownSession
+from agent_pty.errors import AgentPtyError
 from agent_pty.ops.keys_screen import rows_text, screen_remarks
 from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
@@ -61,7 +61,5 @@ async def asked(call: Call, op: str, name: str, **fields: Any) -> dict[str, Any]
     try:
         answer: dict[str, Any] = await call.ops.ask(op, id=name, **fields)
     except AgentPtyError as error:
-        words = f"no session '{name}'" if isinstance(error, UnknownSession) else str(error)
-        line = await advice.advice(call.ops, error, name, advice.K)
-        raise Refusal(f"ERR {words}", advice=line) from None
+        raise await advice.refusal(call.ops, error, name) from None
     return answer

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.errors import AgentPtyError, SessionEnded, UnknownSession, WaitTimeout
+from agent_pty.errors import AgentPtyError, SessionEnded, WaitTimeout
+from agent_pty.words import advice
 from agent_pty.words.call import Call, Refusal, jsoned
 from agent_pty.words.cell import resolved
 from agent_pty.words.interrupt import GivenUp, give_up
@@ -35,12 +36,10 @@ async def wait(call: Call, words: list[str]) -> int:
         seen = await call.interrupted.guard(asking, give_up)
     except GivenUp:
         return _INTERRUPTED
-    except UnknownSession:
-        raise Refusal(f"ERR no session '{session}'") from None
     except (WaitTimeout, SessionEnded) as error:
         return await _say_unmet(call, given, session, error)
     except AgentPtyError as error:
-        raise Refusal(f"ERR {error}") from None
+        raise await advice.refusal(call.ops, error, session) from None
     return await _say_met(call, given, session, seen)
 
 
@@ -50,12 +49,15 @@ async def _say_met(call: Call, given: Placed, session: str, seen: dict[str, Any]
     guess = {"guess": True} if seen.get("guess") else {}
     plain = f"{'ERR' if seen['failed'] else 'OK'} {session} {status} {seen['matched']}"
     match = seen["match"] or ""
+    line = seen.get("line") or match  # a host of an earlier build does not report it
     if "-j" in given.flags:
-        await call.output.line(jsoned({**facts, "match": match, "cursor": seen["cursor"], **guess}))
+        more = {"line": line} if line != match else {}
+        found = {**facts, "match": match, "cursor": seen["cursor"], **more}
+        await call.output.line(jsoned({**found, **guess}))
     else:
         await call.output.line(plain)
-        if match and match != seen["matched"]:
-            await call.output.line(match)
+        if line and line != seen["matched"]:
+            await call.output.line(line)
         if guess:
             await call.output.err("k: the prompt is a guess: the program does not mark it")
     return 1 if seen["failed"] else 0
