@@ -101,6 +101,18 @@ def test_trial_21_a_monitor_of_an_unknown_session_says_which_there_are(k: K, bas
     assert said.stderr.startswith(f"km: did you mean {bash}? sessions: ")
 
 
+def test_trial_21_a_command_of_the_client_says_which_sessions_there_are(k: K, bash: str) -> None:
+    """
+    `attach`, which does not run in the daemon, gives the same hint.
+    """
+    said = k.agent.cli("attach", "basch")
+
+    assert said.returncode == 1
+    assert said.stderr.startswith(
+        f"error: unknown session basch\nhint: did you mean {bash}? sessions: "
+    )
+
+
 def test_trial_21_a_busy_session_says_what_runs_in_it(shared: Agent, k: K) -> None:
     """
     Who finds a session busy is told the code, for how long it runs, and what can be done.

@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         (sys.stdout if printed.status == 0 else sys.stderr).write(printed.text)
         return printed.status
     except AgentPtyError as error:
-        sys.stderr.write(f"error: {error}\n")
+        notes = "".join(f"hint: {note}\n" for note in getattr(error, "__notes__", ()))
+        sys.stderr.write(f"error: {error}\n{notes}")
         return error.exit_status
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -112,6 +113,10 @@ def _run_here(name: str, words: list[str], socket: str | None) -> int:
         if call.json:
             failed = {"ok": False, "error": str(error), "code": error.code}
             write(pretty({**failed, "details": error.details}))
+        from agent_pty.cli.hint import hint  # noqa: PLC0415  most calls do not fail
+
+        if (line := hint(call, error)) is not None:
+            error.add_note(line)
         raise
 
 

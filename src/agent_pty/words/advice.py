@@ -9,7 +9,7 @@ import datetime as dt
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from agent_pty.core.did_you_mean import did_you_mean
 from agent_pty.core.safe import one_line
@@ -23,9 +23,16 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
-from agent_pty.words.call import Ops, Refusal
+from agent_pty.words.call import Refusal
 
 _MOST_NAMES = 10
+
+
+class Asked(Protocol):
+    """Whatever answers ops."""
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return an op's answer, or raise its error."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +66,7 @@ AGENT_PTY = Vocabulary(
 
 
 async def advice(
-    ops: Ops, error: AgentPtyError, session: str | None, words: Vocabulary
+    ops: Asked, error: AgentPtyError, session: str | None, words: Vocabulary
 ) -> str | None:
     """Return what helps after an error about a session; None if its message says it all."""
     name = str(error.details.get("id") or session or "")
@@ -69,7 +76,7 @@ async def advice(
         return None
 
 
-async def _about(ops: Ops, error: AgentPtyError, name: str, words: Vocabulary) -> str | None:
+async def _about(ops: Asked, error: AgentPtyError, name: str, words: Vocabulary) -> str | None:
     line: str | None = None
     match error:
         case UnknownSession():
@@ -85,14 +92,14 @@ async def _about(ops: Ops, error: AgentPtyError, name: str, words: Vocabulary) -
     return line
 
 
-async def refusal(ops: Ops, error: AgentPtyError, session: str) -> Refusal:
+async def refusal(ops: Asked, error: AgentPtyError, session: str) -> Refusal:
     """Return what `k` says about an error in a session, with advice."""
     unknown = isinstance(error, UnknownSession)
     text = f"no session '{session}'" if unknown else str(error)
     return Refusal(f"ERR {text}", advice=await advice(ops, error, session, K))
 
 
-async def missing(ops: Ops, name: str, words: Vocabulary) -> str:
+async def missing(ops: Asked, name: str, words: Vocabulary) -> str:
     """Say which sessions there are, and which of them may be meant."""
     names = await _names(ops)
     if not names:
@@ -103,7 +110,7 @@ async def missing(ops: Ops, name: str, words: Vocabulary) -> str:
     return f"{_listed(names)}; {words.new.format(name)} starts this one"
 
 
-async def unnamed(ops: Ops, words: Vocabulary) -> str:
+async def unnamed(ops: Asked, words: Vocabulary) -> str:
     """Say what to do when no session was named and it is not clear which is meant."""
     names = await _names(ops)
     if not names:
@@ -111,7 +118,7 @@ async def unnamed(ops: Ops, words: Vocabulary) -> str:
     return f"name one, or set K_SESSION; {_listed(names)}"
 
 
-async def duplicate(ops: Ops, name: str, words: Vocabulary) -> str | None:
+async def duplicate(ops: Asked, name: str, words: Vocabulary) -> str | None:
     """Say what runs in a session that exists already."""
     found = await _find(ops, name)
     if found is None:
@@ -123,7 +130,7 @@ async def duplicate(ops: Ops, name: str, words: Vocabulary) -> str | None:
     return f"{begin}, {await _occupation(ops, name, words)}, {words.kill.format(name)} ends it"
 
 
-async def _occupation(ops: Ops, name: str, words: Vocabulary) -> str:
+async def _occupation(ops: Asked, name: str, words: Vocabulary) -> str:
     """Say what a session is doing, and what can be done with it."""
     try:
         cell = await ops.ask("peek", id=name)
@@ -149,7 +156,7 @@ def _busy(name: str, details: Mapping[str, Any], words: Vocabulary) -> str | Non
     )
 
 
-async def _ended(ops: Ops, name: str, words: Vocabulary) -> str | None:
+async def _ended(ops: Asked, name: str, words: Vocabulary) -> str | None:
     """Say how a session has ended, unless the message does, and how to get another."""
     if words is AGENT_PTY:
         return f"{words.kill.format(name)} frees its name"
@@ -161,11 +168,11 @@ async def _ended(ops: Ops, name: str, words: Vocabulary) -> str | None:
     return f"{name} has ended{how}: {words.new.format(name)} starts it anew"
 
 
-async def _names(ops: Ops) -> list[str]:
+async def _names(ops: Asked) -> list[str]:
     return [one["id"] for one in await ops.ask("list") if one["active"]]
 
 
-async def _find(ops: Ops, name: str) -> dict[str, Any] | None:
+async def _find(ops: Asked, name: str) -> dict[str, Any] | None:
     return next((one for one in await ops.ask("list") if one["id"] == name), None)
 
 
