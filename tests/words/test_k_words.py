@@ -296,6 +296,21 @@ ADVICE: dict[str, tuple[list[str], dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.parametrize("option", ["-u", "--until"])
+def test_trial_20_a_condition_may_be_given_in_both_ways_and_twice(option: str) -> None:
+    """
+    Conditions go to the op as they are; the status is 0 when one came true, and 9 if none did.
+    """
+    words = ["run", option, "a b", "-j", option, "regex:^c", "work", "x"]
+
+    met = spoken(*words, run=cell(Status.RUNNING, matched="a b"))
+    unmet = spoken(*words, run=cell(unmet="a b or regex:^c"))
+
+    assert met.asked[-1][1]["until"] == ["a b", "regex:^c"]
+    assert (met.status, list(json.loads(met.out))[2:]) == (0, ["output", "matched"])
+    assert (unmet.status, list(json.loads(unmet.out))[2:]) == (9, ["output", "unmet"])
+
+
 def test_trial_20_a_wait_says_the_whole_line_that_matched() -> None:
     """
     The matched text alone may say little: its line follows the condition, and is a key of its own.

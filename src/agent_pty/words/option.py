@@ -13,7 +13,7 @@ from agent_pty.words.call import Refusal
 
 _WEEK = 7 * 24 * 3600
 # The same words as in `agent-pty`.
-_LONG = {"--json": "-j", "--timeout": "-t"}
+_LONG = {"--json": "-j", "--timeout": "-t", "--until": "-u"}
 _LIMIT = "-t"
 
 
