@@ -162,6 +162,56 @@ def test_a_narrow_screen_gives_up_columns_for_the_last_line() -> None:
     assert "QUIET" in found[0]
 
 
+@pytest.mark.parametrize("doing", ["idle", "busy", "waiting", "secret"])
+def test_trial_25_a_running_session_says_what_it_does(doing: str) -> None:
+    """
+    Idle, busy, waiting or secret stand where `running` would say nothing; paused is more urgent.
+    """
+    assert state(row("a", doing=doing)) == doing
+    assert state(row("a", doing=doing, output_paused=True)) == "paused"
+    assert state(row("a", doing=doing, state="exited", exit_code=0)) == "exit 0"
+
+
+def test_trial_25_who_waits_is_coloured() -> None:
+    """
+    A session that waits for a person is seen at once, unless it is the chosen one.
+    """
+    shown = view(row("a"), row("b", doing="waiting"), row("c", doing="secret"), row("d"))
+
+    found = picture(shown, rows=24, cols=80)
+
+    assert [line.startswith("\x1b[33m") for line in found[2:6]] == [False, True, True, False]
+
+
+def test_trial_25_command_and_directory_have_columns_where_there_is_room() -> None:
+    """
+    In 80 columns the command stands before the last line; wider, it has a column of its own.
+    """
+    busy = row("a", doing="busy", command="make test", cwd="/srv/app", last_line="ok 7")
+
+    narrow, wide = plain([busy, row("b")], 80), plain([busy, row("b")], 149)
+
+    assert narrow[1].endswith("make test: ok 7")
+    assert wide[0].split()[-4:] == ["COMMAND", "DIRECTORY", "LAST", "LINE"]
+    assert wide[1].split()[-5:] == ["make", "test", "/srv/app", "ok", "7"]
+    assert "COMMAND" not in plain([row("b")], 149)[0]
+
+
+def test_trial_25_a_part_of_the_table_says_which() -> None:
+    """
+    Where not every row fits, the heading says which ones are shown, and of how many.
+    """
+    rows = [row(f"s{number}") for number in range(42)]
+
+    part = lines(view(*rows, index=14))
+    whole = lines(view(*rows[:3]))
+
+    assert part[0] == "head, 10-19 of 42"
+    assert part[2].startswith(" s9 ")
+    assert part[11].startswith(" s18")
+    assert whole[0] == "head"
+
+
 def test_below_the_table_is_the_end_of_the_chosen_screen() -> None:
     """
     The preview shows the bottom of the screen, without the blank rows under it.
@@ -319,6 +369,61 @@ def test_the_choice_follows_its_session(menu: Menu) -> None:
     assert menu.chosen is None
     assert menu.feed("x") is None
     assert menu.feed("enter") is None
+
+
+def names(menu: Menu) -> list[str]:
+    """Return the rows in their order."""
+    return [one.id for one in menu.rows]
+
+
+def test_trial_25_who_waits_comes_first_then_names_as_people_count() -> None:
+    """
+    Sessions that wait for a person come first; `s2` comes before `s10`.
+    """
+    menu = Menu()
+
+    menu.show(
+        [
+            row("s10", doing="idle"),
+            row("s2", doing="busy"),
+            row("S1"),
+            row("t", doing="secret"),
+            row("s11", doing="waiting"),
+        ]
+    )
+
+    assert names(menu) == ["s11", "t", "S1", "s2", "s10"]
+
+
+@pytest.mark.parametrize(
+    ("key", "by", "expected"),
+    [
+        ("n", ", by name", ["a", "b", "c"]),
+        ("c", ", by cpu", ["b", "a", "c"]),
+        ("m", ", by memory", ["a", "b", "c"]),
+        ("t", ", by time", ["b", "a", "c"]),
+        ("s", "", ["c", "a", "b"]),
+    ],
+)
+def test_trial_25_keys_sort(key: str, by: str, expected: list[str]) -> None:
+    """
+    By name, CPU, memory or the latest output; what is not known comes last, the choice stays.
+    """
+    menu = Menu()
+    menu.show(
+        [
+            row("a", cpu_percent=1.0, memory_bytes=9, quiet_ms=500),
+            row("b", cpu_percent=90.0, memory_bytes=5, quiet_ms=20),
+            row("c", doing="waiting"),
+        ]
+    )
+
+    menu.feed(key)
+
+    assert names(menu) == expected
+    assert menu.heading == f"agent-pty: 3 sessions, 3 running{by}"
+    assert menu.chosen is not None
+    assert menu.chosen.id == "c"
 
 
 def test_kill_asks_first(menu: Menu) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_pty.cli.main import commands
-from support.agent import Agent, slay
+from support.agent import Agent, eventually, slay
 
 TOP = (sys.executable, "-m", "agent_pty.cli.main", "top")
 HELP = "q quit"
@@ -54,7 +54,7 @@ def test_it_lists_and_previews(desk: Agent) -> None:
     assert lines[1].split()[:4] == ["NAME", "STATE", "QUIET", "CPU%"]
     assert [line[:6] for line in lines[2:5]] == [">alpha", " beta ", " top  "]
     assert str(desk.info("alpha")["pid"]) in lines[2]
-    assert lines[5].startswith("── alpha · running ──")
+    assert lines[5].startswith("── alpha · waiting · /tmp ──")
     assert lines[6] == "words of alpha"
     assert lines[23].endswith(HELP)
     assert screen["alternate_screen"]
@@ -92,6 +92,48 @@ def test_what_happens_is_shown_without_a_key(desk: Agent) -> None:
 
     desk.new("short", "/bin/sh", "-c", "exit 3")
     sees(desk, "short +exit 3 ")
+
+
+def test_trial_25_it_shows_what_sessions_do(agent: Agent) -> None:
+    """
+    A prompt is idle, a program that works is busy, one that asks waits, also for a secret.
+    """
+    for name in ("at-prompt", "at-work", "asks", "asks-secretly"):
+        agent.new(name)
+    agent.ask("send", id="at-work", text="sh -c 'while :; do sleep 1; done'")
+    agent.ask("send", id="asks", text="read -p 'name? ' it")
+    agent.ask("send", id="asks-secretly", text="read -s -p 'secret? ' it")
+    agent.ask("wait", id="asks", until="name?", timeout_ms=30_000)
+    agent.ask("wait", id="asks-secretly", until="secret?", timeout_ms=30_000)
+    agent.ask("fire", id="at-prompt", code="cd /usr; echo in-u''sr")
+    agent.ask("wait", id="at-prompt", until="in-usr", timeout_ms=30_000)
+
+    def shown() -> dict[str, list[Any]]:
+        found = json.loads(agent.cli("top", "--json").stdout)
+        return {one["id"]: [one["doing"], one["command"], one["cwd"]] for one in found}
+
+    eventually(lambda: shown()["at-work"][0] == "busy" and shown()["at-prompt"][0] == "idle")
+    eventually(lambda: shown()["asks-secretly"][0] == "secret")
+    assert shown() == {
+        "asks": ["waiting", None, "/tmp"],
+        "asks-secretly": ["secret", None, "/tmp"],
+        "at-prompt": ["idle", None, "/usr"],
+        "at-work": ["busy", "sh -c while :; do sleep 1; done", "/tmp"],
+    }
+    assert list(shown()) == ["asks", "asks-secretly", "at-prompt", "at-work"]
+
+
+def test_trial_25_once_sorts_as_asked(desk: Agent) -> None:
+    """
+    `--sort` orders the printed table and `--json`; an unknown key is named with the known ones.
+    """
+    rows = json.loads(desk.cli("top", "--json", "--sort", "memory").stdout)
+    wrong = desk.cli("top", "--once", "--sort", "colour")
+
+    sizes = [one["memory_bytes"] for one in rows]
+    assert sizes == sorted(sizes, reverse=True)
+    assert wrong.returncode == 2
+    assert "memory" in wrong.stderr
 
 
 def test_kill_asks_and_kills(desk: Agent) -> None:
@@ -150,7 +192,7 @@ def test_enter_attaches_and_the_detach_key_comes_back(desk: Agent) -> None:
     sees(desk, "detached: aaa")
     back = desk.ask("screen", id="top")
 
-    assert not attached["alternate_screen"]
+    assert attached["alternate_screen"]  # what was on the person's screen comes back
     assert attached["cursor"]["visible"]
     assert "QUIET" not in attached["text"]
     assert back["alternate_screen"]
@@ -194,7 +236,7 @@ def test_it_follows_the_size_of_the_window(desk: Agent) -> None:
     small = sees(desk, "(?m)^── alpha").split("\n")
 
     assert wide[29].endswith(HELP)
-    assert small[2].startswith(">alpha running")
+    assert small[2].startswith(">alpha waiting")
     assert "words of alpha" in small
 
 
@@ -256,7 +298,7 @@ def test_once_prints_a_table(desk: Agent) -> None:
 
     assert done.returncode == 0
     assert lines[0].startswith("NAME  STATE ")
-    assert lines[1].startswith("alpha running ")
+    assert lines[1].startswith("alpha waiting ")
     assert lines[1].endswith("words of alpha")
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in done.stdout

@@ -8,6 +8,7 @@ import sys
 
 from agent_pty.cli.command import Invocation, client_command, pretty, write
 from agent_pty.cli.top import full_screen, sessions, table
+from agent_pty.cli.top.sorting import DEFAULT, SORTS, arranged
 from agent_pty.client.terminal import raw_mode, size
 from agent_pty.core.command import Command, part
 from agent_pty.errors import Usage
@@ -30,6 +31,7 @@ def top(call: Invocation) -> int:
 
 def _snapshot(call: Invocation) -> int:
     rows = sessions.snapshot(call.layout.socket, here=os.environ.get("AGENT_PTY_INSTANCE"))
+    rows = arranged(rows, call.options.sort)
     if call.json:
         write(pretty([dataclasses.asdict(row) for row in rows]))
         return 0
@@ -43,9 +45,20 @@ COMMANDS = (
         "top",
         "Show all sessions live, with a preview of the selected one, and attach to it.\n\n"
         "Keys: up/down or j/k select, enter attaches (ctrl-] detaches), i interrupts,\n"
-        "x kills after a question, / filters by name, q or ctrl-c quits.",
+        "x kills after a question, / filters by name, q or ctrl-c quits. Sort by s: state\n"
+        "(who waits for a person comes first), n: name, c: CPU, m: memory, t: time of\n"
+        "the last output.",
         Command(
-            parts=(part("once", "--once", action="store_true", help="print the table once"),),
+            parts=(
+                part("once", "--once", action="store_true", help="print the table once"),
+                part(
+                    "sort",
+                    "--sort",
+                    choices=tuple(SORTS),
+                    default=DEFAULT,
+                    help=f"order of the rows (default: {DEFAULT})",
+                ),
+            ),
             examples=("agent-pty top", "agent-pty top --once", "agent-pty top --json"),
         ),
     ),

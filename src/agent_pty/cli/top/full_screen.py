@@ -51,7 +51,7 @@ class Live:
         self._path = call.layout.socket
         self._here = os.environ.get("AGENT_PTY_INSTANCE")
         self._survey = Survey(self._path, here=self._here)
-        self._menu = Menu()
+        self._menu = Menu(sort=call.options.sort)
         self._canvas = Canvas()
         self._keyboard = Keyboard()
         self._escape: asyncio.TimerHandle | None = None
@@ -110,7 +110,9 @@ class Live:
     async def _look(self, *, measure: bool) -> None:
         """Ask for the list of sessions, and for the details of the visible ones."""
         try:
-            self._menu.show(await self._survey.refresh())
+            await self._survey.refresh()
+            await self._survey.ask_doing(everywhere=measure)
+            self._menu.show(self._survey.rows)
             shown = self._visible_rows()
             if measure:
                 self._survey.measure(shown)
@@ -235,7 +237,7 @@ class Live:
 
 
 def _title(row: Row) -> str:
-    parts = [row.id, table.state(row), row.title, row.diagnosis]
+    parts = [row.id, table.state(row), row.command, row.cwd, row.title, row.diagnosis]
     return " · ".join(part for part in parts if part)
 
 

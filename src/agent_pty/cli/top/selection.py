@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from agent_pty.cli.top.sorting import DEFAULT, arranged
 from agent_pty.cli.top.table import Row, printable
 
-_HELP = "up/down select  enter attach  i interrupt  x kill  / filter  q quit"
+_HELP = "up/down  enter attach  i interrupt  x kill  / filter  s n c m t sort  q quit"
+_SORTS = {"s": "state", "n": "name", "c": "cpu", "m": "memory", "t": "time"}
 _MOVES = {"up": -1, "k": -1, "down": 1, "j": 1, "page-up": -10, "page-down": 10}
 _ENDS = {"home": 0, "g": 0, "end": -1, "G": -1}
 
@@ -43,8 +45,9 @@ class Order:
 class Menu:
     """The rows to choose from, the chosen one, and what is asked or typed at the bottom."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, sort: str = DEFAULT) -> None:
         self.rows: Sequence[Row] = ()
+        self._sort = sort
         self.filter = ""
         self._note = ""
         self._all: Sequence[Row] = ()
@@ -68,7 +71,8 @@ class Menu:
         """The line at the top."""
         count, running = len(self._all), sum(row.state == "running" for row in self._all)
         text = f"agent-pty: {count} session{'' if count == 1 else 's'}, {running} running"
-        return f"{text}, {len(self.rows)} with {self.filter!a}" if self.filter else text
+        text += f", {len(self.rows)} with {self.filter!a}" if self.filter else ""
+        return text if self._sort == DEFAULT else f"{text}, by {self._sort}"
 
     @property
     def footer(self) -> str:
@@ -85,8 +89,8 @@ class Menu:
 
     def show(self, rows: Sequence[Row]) -> None:
         """Show the current sessions; the chosen one stays chosen, wherever it is in the list."""
-        self._all = rows
-        self.rows = [row for row in rows if self.filter.casefold() in row.id.casefold()]
+        self._all = arranged(rows, self._sort)
+        self.rows = [row for row in self._all if self.filter.casefold() in row.id.casefold()]
         places = {row.instance: place for place, row in enumerate(self.rows)}
         # If the chosen one is gone, the next one takes its place.
         last = max(0, len(self.rows) - 1)
@@ -134,7 +138,8 @@ class Menu:
             self._typing = True
         if key == "escape":
             self.filter = ""
-            self.show(self._all)
+        self._sort = _SORTS.get(key, self._sort)
+        self.show(self._all)
         if self.chosen is None:
             return None
         if key in _MOVES:

@@ -34,6 +34,8 @@ class Survey:
         # The cursor at which a screen was rendered; without one it must be rendered again.
         self._fresh: dict[str, int | None] = {}
         self._attached: dict[str, int] = {}
+        self._doing: dict[str, dict[str, Any]] = {}
+        self._changed: set[str] = set()  # sessions that may do something else now
         # When to ask a host again that did not answer.
         self._ask_again_at: dict[str | None, float] = {}
 
@@ -56,13 +58,14 @@ class Survey:
             self._attached[event["instance"]] = event["attached"]
         if instance is not None:
             self._fresh.pop(instance, None)
+            self._changed.add(instance)
         return True
 
     async def refresh(self) -> list[Row]:
         """Ask the daemon for the list of sessions."""
         self._listed = await self._link.ask("list")
         known = {info["instance"] for info in self._listed}
-        for kept in (self._screens, self._fresh, self._attached):
+        for kept in (self._screens, self._fresh, self._attached, self._doing):
             for gone in kept.keys() - known:
                 del kept[gone]
         return self.rows
@@ -74,6 +77,7 @@ class Survey:
 
     def _row(self, info: dict[str, Any]) -> Row:
         usage = self._usage.get(info["pid"] or 0) if info["state"] == "running" else None
+        doing = self._doing.get(info["instance"], {}) if info["state"] == "running" else {}
         return Row(
             id=info["id"],
             instance=info["instance"],
@@ -90,6 +94,9 @@ class Survey:
             last_line=self._last_line(info["instance"]),
             diagnosis=info["diagnosis"],
             output_paused=info.get("output_paused"),  # not known to a daemon of an earlier build
+            doing=doing.get("what"),
+            command=doing.get("command"),
+            cwd=doing.get("cwd"),
         )
 
     def screen(self, row: Row) -> Sequence[str]:
@@ -109,6 +116,16 @@ class Survey:
         pids = [row.pid for row in rows if row.state == "running" and row.pid is not None]
         self._usage = self._meter.measure(pids)
 
+    async def ask_doing(self, *, everywhere: bool) -> None:
+        """Ask what sessions do: all of them, or only those of which an event came."""
+        changed, self._changed = self._changed, set()
+        now = asyncio.get_running_loop().time()
+        for row in self.rows:
+            if not (everywhere or row.instance in changed) or row.state != "running":
+                continue
+            if self._can_show(row, now) and (found := await self._asked(row, "doing")) is not None:
+                self._doing[row.instance] = found
+
     async def look_at(self, rows: Iterable[Row], *, again: Row | None = None) -> None:
         """Render the screens of these sessions that changed; that of *again* in any case."""
         cursors = {info["instance"]: info["cursor"] for info in self._listed}
@@ -116,26 +133,29 @@ class Survey:
         for row in rows:
             cursor = cursors.get(row.instance)
             stale = row == again or self._fresh.get(row.instance, -1) != cursor
-            if stale and self._can_show(row, now) and await self._take(row):
+            if not stale or not self._can_show(row, now):
+                continue
+            if (rendered := await self._asked(row, "render")) is not None:
+                self._screens[row.instance] = rendered["content"].split("\n")
                 self._fresh[row.instance] = cursor
 
     def _can_show(self, row: Row, now: float) -> bool:
         away = row.state == "lost" or row.instance == self._here
         return not away and self._ask_again_at.get(row.host, 0.0) <= now
 
-    async def _take(self, row: Row) -> bool:
+    async def _asked(self, row: Row, op: str) -> dict[str, Any] | None:
+        """Return what a session answers; None if it cannot."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
-                rendered = await self._link.ask("render", id=row.id)
+                answer: dict[str, Any] = await self._link.ask(op, id=row.id)
         except TimeoutError:
             self._ask_again_at[row.host] = asyncio.get_running_loop().time() + _PAUSE_SECONDS
-            return False
+            return None
         except ConnectionError:
             raise
         except AgentPtyError:  # it ended or was renamed after it was listed
-            return False
-        self._screens[row.instance] = rendered["content"].split("\n")
-        return True
+            return None
+        return answer
 
 
 def snapshot(path: str, *, here: str | None) -> list[Row]:
@@ -147,6 +167,7 @@ async def _everything(survey: Survey) -> list[Row]:
     try:
         rows = await survey.refresh()
         survey.measure(rows)
+        await survey.ask_doing(everywhere=True)
         await survey.look_at(rows)
         return survey.rows
     finally:

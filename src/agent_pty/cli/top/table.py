@@ -13,6 +13,9 @@ from agent_pty.core.duration import age
 from agent_pty.core.width import cells, width
 
 _BOLD, _DIM, _RED, _REVERSE, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[7m", "\x1b[0m"
+_YELLOW = "\x1b[33m"
+# What a session does while it needs a person.
+WAITS = ("waiting", "secret")
 # From this width on there is room for a screen of 80 columns beside the table.
 _WIDE = 150
 _NARROWEST_TABLE = 70
@@ -45,6 +48,10 @@ class Row:
     last_line: str = ""
     diagnosis: str | None = None
     output_paused: bool | None = None
+    # While it runs: idle, busy, waiting or secret; the command in it; its directory.
+    doing: str | None = None
+    command: str | None = None
+    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +126,10 @@ def _cut(text: str, columns: int) -> str:
 
 def state(row: Row) -> str:
     """Return the state of a session in at most nine characters."""
+    if row.state == "running":
+        return "paused" if row.output_paused else row.doing or row.state
     if row.state != "exited":
-        return "paused" if row.output_paused else row.state
+        return row.state
     if row.signal is not None:
         return f"signal {row.signal}"
     return "exit ?" if row.exit_code is None else f"exit {row.exit_code}"
@@ -171,6 +180,9 @@ _COLUMNS = (
 )
 # Where there is no room for all columns, these are left out, in this order.
 _DISPENSABLE = ("HOST", "PID", "MEM", "CPU%", "QUIET")
+# Where there is more room than for all columns, these are added, if a row has something for them.
+_COMMAND = _Column(title="COMMAND", width=20, text=lambda row: row.command or "", right=False)
+_DIRECTORY = _Column(title="DIRECTORY", width=20, text=lambda row: row.cwd or "", right=False)
 
 
 def _columns(rows: Sequence[Row], columns: int) -> list[_Column]:
@@ -183,14 +195,21 @@ def _columns(rows: Sequence[Row], columns: int) -> list[_Column]:
         if _rest(chosen, columns) >= _LEAST_LAST_LINE:
             break
         chosen = [column for column in chosen if column.title != dispensable]
+    for extra in (_COMMAND, _DIRECTORY):
+        wanted = any(extra.text(row) for row in rows)
+        if wanted and _rest([*chosen, extra], columns) >= _LEAST_LAST_LINE:
+            chosen.append(extra)
     rest = max(0, _rest(chosen, columns))
-    last = _Column(
-        title="LAST LINE",
-        width=rest,
-        text=lambda row: row.last_line or row.title or "",
-        right=False,
-    )
-    return [*chosen, last]
+    text = _last_line if _COMMAND in chosen else _command_and_last_line
+    return [*chosen, _Column(title="LAST LINE", width=rest, text=text, right=False)]
+
+
+def _last_line(row: Row) -> str:
+    return row.last_line or row.title or ""
+
+
+def _command_and_last_line(row: Row) -> str:
+    return ": ".join(part for part in (row.command, _last_line(row)) if part)
 
 
 def _rest(chosen: Sequence[_Column], columns: int) -> int:
@@ -259,8 +278,16 @@ def picture(view: View, *, rows: int, cols: int) -> list[str]:
         body = [left + at + right for left, right in zip(table, preview, strict=True)]
     else:
         body = [*table, *preview]
-    heading, footer = _BOLD + fit(view.heading, cols), _REVERSE + fit(view.footer, cols)
+    heading = _BOLD + fit(view.heading + _position(view, where), cols)
+    footer = _REVERSE + fit(view.footer, cols)
     return [*[heading, *body][: rows - 1], footer]
+
+
+def _position(view: View, where: Plan) -> str:
+    """Say which rows are visible, unless all are."""
+    count = len(view.rows)
+    seen = window(count, view.index, where.table_rows)
+    return f", {seen.start + 1}-{seen.stop} of {count}" if 0 < len(seen) < count else ""
 
 
 def _table(view: View, where: Plan) -> list[str]:
@@ -285,6 +312,8 @@ def _style(row: Row, *, chosen: bool) -> str:
         return _REVERSE
     if row.state == "lost" or row.signal or row.exit_code:
         return _RED
+    if row.state == "running" and row.doing in WAITS:
+        return _YELLOW
     return "" if row.state == "running" else _DIM
 
 
