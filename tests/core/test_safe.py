@@ -278,6 +278,32 @@ def test_quiet_leaves_the_alternate_screen_only_if_there_is_one() -> None:
     assert here.text() == away.text() == "one\ntwo!"
 
 
+@pytest.mark.parametrize(
+    ("data", "kept"),
+    [
+        (b"\x1b[?1049h", b""),
+        (b"\x1b[?47l", b""),
+        (b"\x1bc", b""),
+        (b"\x1b[?25;1049;1047h", b"\x1b[?25h"),
+    ],
+)
+def test_trial_25_screens_are_not_switched_where_that_is_not_allowed(
+    data: bytes, kept: bytes
+) -> None:
+    """
+    The switch is left out and reported once, also if it comes byte by byte.
+    """
+    filtered = SafeOutput(Allowed(screens=False))
+
+    passed = b"".join(filtered.feed(bytes([byte])) for byte in b"a" + data + b"b")
+
+    assert passed == b"a" + kept + b"b"
+    assert [filtered.take_switched(), filtered.take_switched()] == [True, False]
+    assert SafeOutput().feed(data) == data
+    assert filtered.feed(b"\x1b[?25l\x1b[2J\x1b7") == b"\x1b[?25l\x1b[2J\x1b7"
+    assert not filtered.take_switched()
+
+
 def test_trial_17_controls_are_shown_as_text() -> None:
     """
     Each control but the tab is replaced by its escape; everything else stays.

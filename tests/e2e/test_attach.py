@@ -567,3 +567,16 @@ def test_trial_25_the_person_finds_their_screen_as_it_was(shared: Agent) -> None
     assert before == ""
     assert not person.screen.alternate
     assert person.screen.text() == "[detached: guest]"
+
+
+def test_trial_25_last_words_are_seen_on_a_terminal(shared: Agent) -> None:
+    """
+    The screen of a session that has ended is left on the person's own.
+    """
+    shared.new("words", "/bin/sh", "-c", "echo last-words")
+    shared.ask("wait", id="words", until="exit", timeout_ms=LONG)
+
+    with human(shared, "attach", "words") as person:
+        assert person.leaves() == 0
+
+    assert person.screen.lines()[:2] == ["last-words", "[ended: words]"]

@@ -33,6 +33,7 @@ class Fake:
     def __init__(self) -> None:
         self.input = Keys()
         self.typed = TypedCounts()
+        self.cursor = 0
 
 
 def attach(session: Fake, **fields: Any) -> Any:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-from agent_pty.cli.command import Invocation
+from agent_pty.cli.command import Invocation, write
 from agent_pty.client.attach import Attachment, follow
 from agent_pty.client.leaving import Left
 from agent_pty.client.terminal import size
@@ -44,6 +44,8 @@ def attach(call: Invocation) -> int:
             typing=not o.read_only,
             alternate=alternate,
         )
+    if alternate and left is Left.ENDED and (text := attachment.last_screen()):
+        write(f"{text}\n")
     if left is not Left.TIMED_OUT and sys.stderr.isatty():
         start = "" if alternate else "\r\n"  # the alternate screen leaves the cursor where it was
         sys.stderr.write(f"{start}[{left.value}: {o.name}]\r\n")

@@ -46,6 +46,7 @@ class Attachment:
         self._fields = {**fields, "viewer": os.urandom(8).hex()}
         self._connection: Connection | None = None
         self._sent = 0
+        self._cursor: int | None = None  # where the transcript was when the stream began
         self._failures = 0
         self.lost = 0
         self.stream = self._open()
@@ -66,6 +67,7 @@ class Attachment:
             self.close()
             raise
         arrived = (answer or {}).get("typed", 0)
+        self._cursor = (answer or {}).get("cursor")
         self.lost += max(0, self._sent - arrived)
         self._sent = arrived
         return stream
@@ -94,9 +96,15 @@ class Attachment:
         self._sized = now
         self._ask("resize", rows=now[0], cols=now[1], viewer=self._fields["viewer"])
 
+    def last_screen(self) -> str:
+        """Return the text on the screen of a session that has ended; empty if it is gone."""
+        return str((self._ask("render") or {}).get("content", "")).rstrip()
+
     def is_busy(self) -> bool:
-        """Whether the session's program works, as far as that is known."""
-        return bool((self._ask("doing") or {}).get("what") == "busy")
+        """Whether the session's program works, or has shown nothing of what was typed so far."""
+        now = self._ask("doing") or {}
+        unseen = self._sent > 0 and now.get("cursor") == self._cursor
+        return unseen or now.get("what") == "busy"
 
     def _ask(self, op: str, **fields: Any) -> Any:
         """Return an answer; None if there is none, which the stream will show as well."""

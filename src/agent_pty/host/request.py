@@ -66,7 +66,7 @@ def open_stream(session: Session, payload: bytes) -> Opened:
     keyboard = Keyboard(session, viewer)
     read_only = getattr(request, "read_only", True)
     return Opened(
-        head=success(op, {"typed": session.typed.of(viewer)}),
+        head=success(op, {"typed": session.typed.of(viewer), "cursor": session.cursor}),
         chunks=op.handler(session, request),
         typed=(lambda _data: None) if read_only else keyboard.typed,
         close=keyboard.close,

@@ -28,12 +28,14 @@ class DoingNow(Struct, frozen=True, kw_only=True):
     what: What | None
     command: str | None = None
     cwd: str | None = None
+    # Where the transcript continues.
+    cursor: int
 
 
 async def doing(session: Session, _request: Doing) -> DoingNow:
     """Look at the foreground once; nothing is typed or learned."""
     what, command, cwd = session.doing()
-    return DoingNow(what=what, command=command, cwd=cwd)
+    return DoingNow(what=what, command=command, cwd=cwd, cursor=session.cursor)
 
 
 OP = Op(name="doing", answer="doing", request=Doing, where="session", handler=doing)
