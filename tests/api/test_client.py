@@ -84,6 +84,25 @@ def test_the_program_may_be_a_text_or_a_list(client: Client, tmp_path: Path) -> 
         client.exec("echo '")
 
 
+def test_a_program_has_the_environment_of_its_caller(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Unless another is given; what cannot be sent as text is named in a warning.
+    """
+    show = ["sh", "-c", "echo $MINE-$ADDED"]
+    monkeypatch.setenv("MINE", "own")
+
+    own = client.exec(show, env={"ADDED": "more"})
+    other = client.exec(show, environment={"PATH": os.environ["PATH"], "MINE": "other"})
+    monkeypatch.setenv("MINE", "\udcff")
+    with pytest.warns(UserWarning, match="'MINE' is not UTF-8") as warned:
+        without = client.exec(show)
+
+    assert [one.output.strip() for one in (own, other, without)] == ["own-more", "other-", "-"]
+    assert warned[0].filename == __file__
+
+
 def test_a_renamed_session_is_followed(client: Client) -> None:
     """
     The object has the new name.

@@ -29,9 +29,13 @@ HANDLES = {"new": "NewSession", "watch": "Watching", "attach": "Attachment"}
 PROGRAM = "argv"
 # Optional here: the default is the caller's directory.
 DIRECTORY = "repo"
+# The default is the caller's own.
+ENVIRONMENT = "environment"
 # Given one after the other: keys("escape", "enter").
 VARIADIC = frozenset({"keys"})
 
+# Functions of `caller` that fill them in.
+_FILLED = {PROGRAM: "program", DIRECTORY: "directory", ENVIRONMENT: "own_environment"}
 _DIRECTORY_TYPE = "str | os.PathLike[str] | None"
 _WIDTH = 86
 _HEAD = '''\
@@ -203,11 +207,10 @@ def _default(one: msgspec.structs.FieldInfo) -> str:
 
 
 def _argument(one: msgspec.structs.FieldInfo, source: _Source) -> str:
-    functions = {PROGRAM: "program", DIRECTORY: "directory"}
-    if one.name not in functions:
+    if one.name not in _FILLED:
         return f"{one.name}={one.name}"
-    source.uses.add(functions[one.name])
-    return f"{one.name}={functions[one.name]}({one.name})"
+    source.uses.add(_FILLED[one.name])
+    return f"{one.name}={_FILLED[one.name]}({one.name})"
 
 
 def _method(op: Op, source: _Source) -> str:
@@ -251,7 +254,7 @@ def _ours(source: _Source) -> str:
     prefix = "async_" if source.module.is_async else ""
     used = {
         f"{prefix}session": [f"{source.module.prefix}NewSession"],
-        "caller": ["directory", "program"],
+        "caller": sorted(_FILLED.values()),
     }
     lines = []
     for name, names in sorted(used.items()):

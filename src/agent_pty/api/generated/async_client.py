@@ -6,7 +6,7 @@ import abc
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_pty.api.async_session import AsyncNewSession
-from agent_pty.api.caller import directory, program
+from agent_pty.api.caller import directory, own_environment, program
 
 if TYPE_CHECKING:
     import builtins
@@ -60,7 +60,7 @@ class AsyncClientOperations(abc.ABC):
             rows=rows,
             cols=cols,
             env=env,
-            environment=environment,
+            environment=own_environment(environment),
             pager=pager,
             title=title,
             isolate=isolate,
@@ -95,7 +95,7 @@ class AsyncClientOperations(abc.ABC):
             rows=rows,
             cols=cols,
             env=env,
-            environment=environment,
+            environment=own_environment(environment),
             pager=pager,
             key=key,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from typing import TYPE_CHECKING, Any, Literal
 
-from agent_pty.api.caller import directory, program
+from agent_pty.api.caller import directory, own_environment, program
 from agent_pty.api.session import NewSession
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class ClientOperations(abc.ABC):
             rows=rows,
             cols=cols,
             env=env,
-            environment=environment,
+            environment=own_environment(environment),
             pager=pager,
             title=title,
             isolate=isolate,
@@ -95,7 +95,7 @@ class ClientOperations(abc.ABC):
             rows=rows,
             cols=cols,
             env=env,
-            environment=environment,
+            environment=own_environment(environment),
             pager=pager,
             key=key,
         )
