@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -182,6 +184,30 @@ def test_connections_are_used_again(client: Client) -> None:
         client.list()
 
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+FORK = """
+import os, sys
+from agent_pty import Client
+with Client(socket=sys.argv[1], start=False) as client:
+    client.list()
+    if os.fork() == 0:
+        own = client._pool.take() is None and client.session("forked").run("echo child").output
+        os._exit(0 if own == "child" else 1)
+    print(os.wait()[1], client.session("forked").run("echo parent").output)
+"""
+
+
+def test_a_forked_process_has_connections_of_its_own(client: Client) -> None:
+    """
+    Two processes on one connection would read each other's answers.
+    """
+    with client.new("bash", id="forked"):
+        done = subprocess.run(
+            [sys.executable, "-c", FORK, client.socket], capture_output=True, text=True, check=True
+        )
+
+    assert done.stdout == "0 parent\n"
 
 
 def test_a_closed_client_has_no_connection(client: Client) -> None:

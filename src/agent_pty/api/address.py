@@ -24,11 +24,7 @@ def located(home: str | os.PathLike[str] | None, socket: str | os.PathLike[str] 
         for name in _OF_ANOTHER:
             env.pop(name, None)
         env["AGENT_PTY_HOME"] = os.fspath(home)
-    found = locate(env, cwd=here(), socket=None if socket is None else os.fspath(socket))
-    if home is None or found.base:
-        return found
-    # Programs in its sessions must find this daemon, too, and their environment does not name it.
-    return found._replace(base=found.home)
+    return locate(env, cwd=here(), socket=None if socket is None else os.fspath(socket))
 
 
 def start(where: Layout) -> None:
