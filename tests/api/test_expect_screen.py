@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from agent_pty import Client
+from agent_pty import AsyncClient, Client
 from agent_pty.api.expectation import ScreenMismatch
 
 
@@ -56,3 +57,26 @@ def test_a_program_that_has_ended_is_not_waited_for(client: Client) -> None:
         shell.send("exit")
         with pytest.raises(AssertionError, match="the program has ended"):
             shell.expect_screen("never", timeout=3600)
+
+
+def test_a_screen_is_expected_in_an_event_loop(client: Client) -> None:
+    """
+    The same, awaited.
+    """
+
+    async def story() -> str:
+        async with (
+            AsyncClient(socket=client.socket) as found,
+            await found.new("bash --norc", id="loop", env={"PS1": "> "}) as shell,
+        ):
+            await shell.ready()  # what is typed before is echoed twice
+            await shell.send("echo hal''lo")
+            await shell.expect_screen("hallo", equals="> echo hal''lo\nhallo\n>", timeout=60)
+            with pytest.raises(ScreenMismatch) as late:
+                await shell.expect_screen("hello", timeout=0)
+            await shell.send("exit")
+            with pytest.raises(ScreenMismatch, match="the program has ended"):
+                await shell.expect_screen("hello", timeout=3600)
+            return str(late.value)
+
+    assert "- hello\n" in asyncio.run(story())

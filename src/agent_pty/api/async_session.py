@@ -8,7 +8,10 @@ from agent_pty.api.generated.async_session import AsyncSessionOperations
 from agent_pty.errors import UnknownSession
 
 if TYPE_CHECKING:
+    import re
+
     from agent_pty.api.generated.async_client import AsyncClientOperations
+    from agent_pty.ops.model import Screen
     from agent_pty.ops.new import Created
     from agent_pty.ops.registry import Renamed
 
@@ -36,6 +39,21 @@ class AsyncSession(AsyncSessionOperations):
         renamed = await super().rename(name, key=key)
         self.id = renamed.id
         return renamed
+
+    async def expect_screen(
+        self,
+        *expected: str | re.Pattern[str],
+        equals: str | None = None,
+        absent: str | re.Pattern[str] | None = None,
+        timeout: float = 10.0,  # noqa: ASYNC109  as of `Session`; the error shows the screen
+    ) -> Screen:
+        """Return the screen once it is as expected: see `Session.expect_screen`."""
+        from agent_pty.api.async_expect_screen import expect_screen  # noqa: PLC0415  for tests only
+        from agent_pty.api.expectation import Expectation  # noqa: PLC0415
+
+        __tracebackhide__ = True  # pytest shows the caller's line
+        wanted = Expectation(visible=expected, equals=equals, absent=absent)
+        return await expect_screen(self, wanted, seconds=timeout)
 
 
 class AsyncNewSession(AsyncSession):

@@ -9,8 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_pty.core.width import cells
+from agent_pty.ops.model import Screen
 
 Part = str | re.Pattern[str]
+# After each of these events the screen, or whether it can change, may be another one.
+EVENTS = ("output", "lagged", "exited", "lost")
+_ENDED = {"exited": "the program has ended", "lost": "the session is lost"}
 # How like a text a line must be to be shown beside it.
 _SIMILAR = 0.5
 
@@ -76,6 +80,13 @@ def _trimmed(line: str) -> str:
 def _lines(text: str) -> list[str]:
     """Return the lines of a screen without blanks at their ends and empty lines after them."""
     return [line.rstrip() for line in text.rstrip().split("\n")]
+
+
+def mismatch(name: str, screen: Screen, faults: Sequence[str], *, seconds: float) -> ScreenMismatch:
+    """Return the error for a screen that did not become right in time, or never can."""
+    when = _ENDED.get(screen.state, f"within {seconds:g} s")
+    head = f"the screen of {name!r} is not as expected ({when})"
+    return ScreenMismatch("\n".join([head, *faults, framed(screen.text, screen.cols)]))
 
 
 def framed(text: str, cols: int) -> str:

@@ -63,9 +63,11 @@ class Session(SessionOperations):
         80
         """
         from agent_pty.api.expect_screen import expect_screen  # noqa: PLC0415  for tests only
+        from agent_pty.api.expectation import Expectation  # noqa: PLC0415
 
         __tracebackhide__ = True  # pytest shows the caller's line
-        return expect_screen(self, expected, equals=equals, absent=absent, timeout=timeout)
+        wanted = Expectation(visible=expected, equals=equals, absent=absent)
+        return expect_screen(self, wanted, seconds=timeout)
 
 
 class NewSession(Session):
