@@ -35,7 +35,7 @@ def _check(folder: Folder, report: str) -> None:
 def _ours(agent: KAgent) -> str:
     agent.new("make")
     begun = agent.k("run", "-u", "warning", "make", _RUN).need(_WARNING)
-    agent.k("wait", "make", "--brief", "--until", "prompt", "-t", "60")
+    agent.k("wait", "-t", "60", "make", "--until", "prompt").need("matched prompt")
     ended = agent.json("poll", "make")
     agent.k("kill", "make")
     return f"{begun}{ended['output']}\nstatus {ended['exit_code']}"

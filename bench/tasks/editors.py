@@ -25,11 +25,11 @@ def _check(folder: Folder, report: str) -> None:
 
 
 def _ours(agent: KAgent) -> str:
-    agent.new("ed")
+    agent.new("ed", "--rows", "24", "--cols", "80")
     agent.k("run", "ed", "vim colours.txt").need("12L")
     agent.k("keys", "-s", "ed", "text::%s/red/blue/", "enter").need("12 substitutions")
     agent.k("keys", "-s", "ed", "G", "o", "text:the end", "escape").need("the end")
-    agent.k("keys", "-s", "ed", "text::wq", "enter").need("written")
+    agent.k("keys", "-s", "ed", "text::wq", "enter").need("ready>")
     agent.k("run", "ed", "nano notes.txt").need("Read 3 lines")
     agent.k("keys", "-s", "ed", "ctrl-w", "text:beta", "enter")
     agent.k("keys", "-s", "ed", "end", "enter", "text:gamma").need("gamma")

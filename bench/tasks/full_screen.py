@@ -28,7 +28,7 @@ def _check(folder: Folder, report: str) -> None:
 
 
 def _ours(agent: KAgent) -> str:
-    agent.new("tui")
+    agent.new("tui", "--rows", "24", "--cols", "80")
     agent.k("run", "tui", "less pump.log").need("line 1:")
     report = agent.k("keys", "-s", "tui", "text:/failed", "enter").need(_FOUND)
     report += agent.k("keys", "-s", "tui", "G").need("line 400")
