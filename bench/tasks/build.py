@@ -8,17 +8,17 @@ from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
 _BUILD = """#!/bin/bash
-for n in $(seq 32); do
-    echo "[$n/32] compiling module_$n.c"
+for n in $(seq 80); do
+    echo "[$n/80] compiling module_$n.c"
     [ "$n" = 12 ] && echo "module_12.c:40: warning: unused variable 'count'"
     sleep 0.25
 done
 echo 'linked app' | tee app
-echo '32 objects, 1 warning'
+echo '80 objects, 1 warning'
 exit 3
 """
 _RUN = "./build.sh"
-_WARNING, _END = "unused variable 'count'", "32 objects, 1 warning"
+_WARNING, _END = "unused variable 'count'", "80 objects, 1 warning"
 
 
 def _prepare(folder: Folder) -> None:
@@ -35,8 +35,8 @@ def _check(folder: Folder, report: str) -> None:
 def _ours(agent: KAgent) -> str:
     agent.new("make")
     begun = agent.k("run", "-u", "warning", "make", _RUN).need(_WARNING)
-    agent.k("wait", "-t", "60", "make", "--until", "prompt").need("matched prompt")
-    ended = agent.json("poll", "make")
+    agent.k("wait", "-t", "1m", "--until", "prompt", "make").need("matched prompt")
+    ended = agent.json("poll", "-m", "400", "make")
     agent.k("kill", "make")
     return f"{begun}{ended['output']}\nstatus {ended['exit_code']}"
 

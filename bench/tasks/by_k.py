@@ -21,9 +21,10 @@ class KAgent:
         """Run `k`."""
         return self._tool.call([os.path.join(self._programs, "k"), *words])
 
-    def new(self, *words: str) -> None:
+    def new(self, session: str, *command: str, **options: int) -> None:
         """Start a session."""
-        self.k("new", *words).need(f"OK {words[0]}")
+        size = [word for name, count in options.items() for word in (f"--{name}", str(count))]
+        self.k("new", *size, session, *command).need(f"OK {session}")
 
     def json(self, *words: str) -> dict[str, Any]:
         """Run `k` and read the object that it printed."""

@@ -25,7 +25,7 @@ def _check(folder: Folder, report: str) -> None:
 
 
 def _ours(agent: KAgent) -> str:
-    agent.new("ed", "--rows", "24", "--cols", "80")
+    agent.new("ed", rows=24, cols=80)
     agent.k("run", "ed", "vim colours.txt").need("12L")
     agent.k("keys", "-s", "ed", "text::%s/red/blue/", "enter").need("12 substitutions")
     agent.k("keys", "-s", "ed", "G", "o", "text:the end", "escape").need("the end")

@@ -28,17 +28,17 @@ def _check(folder: Folder, report: str) -> None:
 
 
 def _ours(agent: KAgent) -> str:
-    agent.new("tui", "--rows", "24", "--cols", "80")
+    agent.new("tui", rows=24, cols=80)
     agent.k("run", "tui", "less pump.log").need("line 1:")
     report = agent.k("keys", "-s", "tui", "text:/failed", "enter").need(_FOUND)
     report += agent.k("keys", "-s", "tui", "G").need("line 400")
     agent.k("keys", "-s", "tui", "q")
-    report += agent.k("run", "tui", "top").need("COMMAND")
-    agent.k("keys", "-s", "tui", "M")
-    agent.k("keys", "-s", "tui", "q")
+    report += agent.k("run", "-m", "900", "tui", "top").need("COMMAND")
+    agent.k("keys", "-s", "-m", "900", "tui", "M")
+    agent.k("keys", "-s", "-m", "256", "tui", "q").need("ready>")
     agent.k("run", "tui", _CHOOSE).need("gamma")
     agent.k("keys", "-s", "tui", "text:gam").need("gamma")
-    agent.k("keys", "-s", "tui", "enter")
+    agent.k("keys", "-s", "-m", "256", "tui", "enter").need("ready>")
     agent.k("kill", "tui")
     return report
 

@@ -17,8 +17,8 @@ _AGAIN = ("cp unit.sh out", "ls out > list.txt")
 
 
 def _prepare(folder: Folder) -> None:
-    folder.write("lint.sh", _JOB.format(name="lint", count=6))
-    folder.write("unit.sh", _JOB.format(name="unit", count=10))
+    folder.write("lint.sh", _JOB.format(name="lint", count=16))
+    folder.write("unit.sh", _JOB.format(name="unit", count=26))
 
 
 def _check(folder: Folder, report: str) -> None:

@@ -15,7 +15,7 @@ read -rp 'Write config.ini? [y/n] ' write
 [ "$write" = y ] || exit 1
 printf 'name=%s\\nport=%s\\nsecret=%s\\n' "$name" "${port:-8080}" "${#password}" > config.ini
 echo 'Checking the port, this takes a moment'
-sleep 2
+sleep 4
 read -rp 'Start it at boot? [y/n] ' boot
 echo "boot=$boot" >> config.ini
 echo 'Installed.'

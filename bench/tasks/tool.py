@@ -23,6 +23,8 @@ class Tally:
     bytes_in: int
     bytes_out: int
     seconds: float
+    # What the agent typed, word by word.
+    commands: Sequence[Sequence[str]] = ()
 
 
 def total(tallies: Sequence[Tally]) -> Tally:
@@ -56,7 +58,8 @@ class Tool:
     def __init__(self, folder: str, env: dict[str, str]) -> None:
         self.folder = folder
         self._env = env
-        self._calls = self._in = self._out = 0
+        self._in = self._out = 0
+        self._commands: list[Sequence[str]] = []
         self._start = time.perf_counter()
 
     def call(self, argv: Sequence[str], *, hidden: int = 0) -> Answer:
@@ -73,7 +76,7 @@ class Tool:
         )
         # An agent writes `k`, not where it is installed.
         typed = [os.path.basename(argv[0]), *argv[1:]]
-        self._calls += 1
+        self._commands.append(typed)
         self._in += sum(len(os.fsencode(word)) + 1 for word in typed) - hidden
         self._out += len(done.stdout)
         return Answer(text=done.stdout.decode(errors="replace"), status=done.returncode)
@@ -81,8 +84,9 @@ class Tool:
     def tally(self) -> Tally:
         """Return the cost up to now."""
         return Tally(
-            calls=self._calls,
+            calls=len(self._commands),
             bytes_in=self._in,
             bytes_out=self._out,
             seconds=time.perf_counter() - self._start,
+            commands=tuple(self._commands),
         )

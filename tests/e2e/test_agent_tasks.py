@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from bench.budget import verdicts
@@ -13,6 +15,9 @@ from bench.tasks.ground import Missing, by_k
 from bench.tasks.task import Task
 from bench.tasks.tool import Tally
 
+import agent_pty
+
+SKILL = (Path(agent_pty.__file__).parent / "agents" / "SKILL.md").read_text(encoding="utf-8")
 Cost = Callable[[Task], Tally]
 
 
@@ -45,6 +50,34 @@ def test_trial_24_ten_tasks_take_fewer_than_150_calls(cost: Cost) -> None:
     """
     assert len(TASKS) == 10
     assert sum(cost(task).calls for task in TASKS) < 150
+
+
+@pytest.mark.parametrize("task", [pytest.param(task, id=task.name) for task in TASKS])
+def test_trial_24_the_skill_has_every_word_that_a_task_needs(task: Task, cost: Cost) -> None:
+    """
+    The tasks are done with nothing but what the skill says: its verbs, with its options.
+    """
+    used = {(verb, option) for command in cost(task).commands for verb, option in words_of(command)}
+
+    assert {one for one in used if not said(*one)} == set()
+    assert not said("run", "-z")
+
+
+def words_of(command: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the verb of a command with each of its options, and alone."""
+    _, verb, *words = command
+    own = words[: words.index("--")] if "--" in words else words
+    # What follows the name of a new session is its program.
+    marks = "--" if verb == "new" else "-"
+    yield verb, ""
+    yield from ((verb, word) for word in own if word.startswith(marks))
+
+
+def said(verb: str, option: str) -> bool:
+    """Whether a line of the skill has this verb with this option; -m fits every verb."""
+    verb = r"\w+" if option == "-m" else verb
+    pattern = rf"\bk {verb}\b[^`\n]*(?<![\w-]){re.escape(option)}(?![\w-])"
+    return re.search(pattern, SKILL) is not None
 
 
 def tally(calls: int, size: int) -> Tally:

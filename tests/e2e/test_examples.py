@@ -175,6 +175,23 @@ def test_a_block_of_the_skill_runs(number: int, fresh: Agent, tmp_path: Path) ->
     assert status == 0, printed
 
 
+def test_trial_24_every_word_of_the_skill_is_run() -> None:
+    """
+    Each verb of `k` that the skill names stands in a block, and every block is run.
+    """
+    run = set(re.findall(r"^k ([a-z]+)", "".join(blocks(SKILL)), flags=re.MULTILINE))
+
+    assert {one[1] for line in commands(SKILL) if (one := re.match(r"k ([a-z]+)", line))} <= run
+    assert {"run", "answer", "keys", "wait", "batch", "peek"} <= run
+
+
+def test_trial_24_the_skill_is_shorter_than_it_was() -> None:
+    """
+    An agent pays for each byte of the skill: new words replace old ones.
+    """
+    assert len(SKILL.encode()) < 6174
+
+
 def test_every_word_of_k_in_the_skill_exists() -> None:
     """
     Each verb of `k` that the skill names is one, with the options that it is named with.
@@ -184,9 +201,10 @@ def test_every_word_of_k_in_the_skill_exists() -> None:
     options = {(verb, word) for verb, word in used if re.fullmatch("-[a-z]", word)}
 
     assert {verb for verb, _ in used} <= _VERBS.keys()
-    for verb, option in options - {(verb, "-j") for verb in _VERBS}:
+    everywhere = {(verb, option) for verb in _VERBS for option in ("-j", "-m")}
+    for verb, option in options - everywhere:
         assert re.search(rf"^  k {verb} .*\[{option}\b", K_HELP, flags=re.MULTILINE), option
-    assert ("run", "-e") in options, "nothing was found, so nothing was checked"
+    assert ("run", "-u") in options, "nothing was found, so nothing was checked"
 
 
 def test_every_command_of_agent_pty_in_the_skill_exists(shared: Agent) -> None:
@@ -198,7 +216,7 @@ def test_every_command_of_agent_pty_in_the_skill_exists(shared: Agent) -> None:
     for _, command, *words in named:
         used.setdefault(command, set()).update(one for one in words if one.startswith("--"))
 
-    assert "--max-tokens" in used["run"], "nothing was found, so nothing was checked"
+    assert "--all" in used["skill"], "nothing was found, so nothing was checked"
     for command, options in used.items():
         shown = shared.cli(command, "--help")
         assert shown.returncode == 0, command
