@@ -230,3 +230,28 @@ def test_a_client_that_dies_leaves_no_process_and_every_session(agent: Agent) ->
         assert wire.wait(SECONDS) == 0
 
     assert agent.info("work")["active"] is True
+
+
+def test_the_sdk_speaks_over_http_too(agent: Agent) -> None:
+    """
+    The same tools at `/mcp`, for the same user without a token.
+    """
+    server = agent.start("serve-http", "--addr", "127.0.0.1:0", "--json")
+    assert server.stdout is not None
+    url = json.loads(server.stdout.readline())["url"]
+
+    async def story() -> None:
+        async with asyncio.timeout(SECONDS), Client(f"{url}/mcp") as client:
+            assert {tool.name for tool in (await client.list_tools()).tools} >= TERMINAL
+            made = await client.call_tool("terminal.new", {"id": "web", "repo": "/tmp"})
+            assert not made.is_error
+            seen = await client.call_tool("terminal.screen", {"id": "web"})
+            assert seen.structured_content["type"] == "screen"
+
+    try:
+        tell(story)
+    finally:
+        server.terminate()
+        with server:
+            pass
+    assert agent.info("web")["active"] is True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mcp_types as types
@@ -24,6 +24,10 @@ _INSTRUCTIONS = (
     "a line, terminal.wait returns when text, a prompt or the end comes, terminal.screen shows "
     "what a person would see."
 )
+
+
+# Who makes a request.
+CallerOf = Callable[[ServerRequestContext[Any]], Caller]
 
 
 class GatewayOps:
@@ -67,8 +71,8 @@ def tools_named(which: str) -> Sequence[Tool]:
     return terminal_tools() if which in {"terminal", "all"} else ()
 
 
-def mcp_server(handle: Handle, caller: Caller, which: str, *, client: str) -> Server[Any]:
-    """Return the server for one client; *client* names it across gateways, if it has a name."""
+def mcp_server(handle: Handle, caller_of: CallerOf, which: str, *, client: str = "") -> Server[Any]:
+    """Return a server; *client* names its only client across gateways, if it has a name."""
     offered = {tool.name: tool for tool in tools_named(which)}
 
     async def list_tools(
@@ -85,7 +89,7 @@ def mcp_server(handle: Handle, caller: Caller, which: str, *, client: str) -> Se
             text = f"unknown MCP tool {params.name[:64]}: one of {known}"
             return _result(ToolResult(text=text, failed=True))
         request = f"{client}-{context.request_id}" if client else ""
-        asked = GatewayOps(handle, caller, request)
+        asked = GatewayOps(handle, caller_of(context), request)
         return _result(await tool.call(asked, dict(params.arguments or {})))
 
     return Server(

@@ -15,6 +15,7 @@ from agent_pty.core.http_access import Doorkeeper
 from agent_pty.core.layout import Layout
 from agent_pty.errors import BadRequest, DaemonError
 from agent_pty.gateway.daemon_link import DaemonLink
+from agent_pty.gateway.mcp_http import McpOverHttp
 from agent_pty.gateway.token import token
 from agent_pty.keeper.link import KeeperError, KeeperLink
 from agent_pty.keeper.message import Connected, KeeperEvent
@@ -136,7 +137,9 @@ class Gateway:
             from agent_pty.gateway.mcp_session import McpSession  # noqa: PLC0415
 
             caller = Caller(transport="mcp", uid=asked.uid, pid=asked.pid)
-            server = mcp_server(self._daemon.handle, caller, asked.tools, client=asked.client)
+            server = mcp_server(
+                self._daemon.handle, lambda _: caller, asked.tools, client=asked.client
+            )
             session = McpSession(server, sock, asked.arrived.encode("latin-1"))
             stack.pop_all()  # the session owns the connection now
         task = asyncio.get_running_loop().create_task(session.run())
@@ -152,14 +155,15 @@ class Gateway:
         place = (asked.address, asked.port)
         self._unclaimed.discard(place)
         if place not in self._servers:
-            sock = bound(*place)
+            handle, sock = self._daemon.handle, bound(*place)
             place = (asked.address, sock.getsockname()[1])
             try:
-                app = application(self._daemon.handle, self._doorkeeper(*place))
+                mcp = McpOverHttp(handle)
+                app = application(handle, self._doorkeeper(*place), mcp=mcp)
             except (OSError, ValueError) as error:
                 sock.close()
                 raise DaemonError(str(error)) from error
-            self._servers[place] = HttpServer(app, sock)
+            self._servers[place] = HttpServer(app, sock, ended=mcp.close)
             self._servers[place].start()
             log.line(f"gateway: serves HTTP at {place[0]}:{place[1]}")
         shown = f"[{place[0]}]" if ":" in place[0] else place[0]

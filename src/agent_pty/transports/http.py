@@ -48,8 +48,8 @@ _SAFE = {
 }
 
 
-def application(handle: Handle, doorkeeper: Doorkeeper) -> ASGIApp:
-    """Return the application that passes requests to *handle*."""
+def application(handle: Handle, doorkeeper: Doorkeeper, *, mcp: ASGIApp) -> ASGIApp:
+    """Return the application that passes requests to *handle*; *mcp* is what is at `/mcp`."""
     surface = _Surface(handle)
     routes = [
         Route("/request", surface.request, methods=["POST"]),
@@ -57,6 +57,7 @@ def application(handle: Handle, doorkeeper: Doorkeeper) -> ASGIApp:
         Route("/openapi.json", surface.openapi, methods=["GET"]),
         Route("/watch", surface.watch, methods=["GET"]),
         Route("/", surface.page, methods=["GET"]),
+        Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
         WebSocketRoute("/stream", surface.stream),
     ]
     handlers: Mapping[Any, Any] = {404: _not_found, 405: _not_found, Exception: _unexpected}

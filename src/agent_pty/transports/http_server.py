@@ -7,6 +7,7 @@ import contextlib
 import logging
 import signal
 import socket
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import uvicorn
@@ -47,10 +48,13 @@ class _LogLines(logging.Handler):
 
 
 class HttpServer:
-    """Serves *app* on a bound socket until closed."""
+    """Serves *app* on a bound socket until closed; *ended* is awaited after that."""
 
-    def __init__(self, app: ASGIApp, sock: socket.socket) -> None:
+    def __init__(
+        self, app: ASGIApp, sock: socket.socket, *, ended: Callable[[], Awaitable[None]]
+    ) -> None:
         self._socket = sock
+        self._ended = ended
         config = uvicorn.Config(
             app,
             http=_Protocol,
@@ -88,6 +92,7 @@ class HttpServer:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
         self._socket.close()
+        await self._ended()
 
 
 def bound(address: str, port: int) -> socket.socket:
