@@ -181,3 +181,22 @@ def test_trial_20_what_runs_on_outlives_its_host(agent: Agent) -> None:
     assert k.json("poll", "web") == {"cell_id": said["cell_id"], "status": "running"}
     k.run("int", "web")
     assert k.json("poll", "web", said["cell_id"])["output"] == "interrupted"
+
+
+@pytest.mark.parametrize("condition", ["ready-2", "never"])
+def test_trial_20_a_repeated_request_gets_the_same_answer(shared: Agent, condition: str) -> None:
+    """
+    The answer to a key says, too, what came true or did not, even if it is made again.
+    """
+    name = f"keyed-{condition}"
+    shared.new(name)
+    code = "seq 30000; echo ready-$((1+1))"
+    fields = {"id": name, "code": code, "until": condition, "key": "one"}
+
+    first = shared.ask("run", **fields)
+    shared.ask("ready", id=name)
+    again = shared.ask("run", **fields)
+
+    kept = ("cell_id", "status", "output", "matched", "unmet")
+    assert [again[field] for field in kept] == [first[field] for field in kept]
+    assert condition in (first["matched"], first["unmet"])
