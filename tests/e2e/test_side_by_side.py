@@ -217,7 +217,7 @@ def test_trial_29_a_daemon_that_nobody_uses_ends(agent: Agent) -> None:
     It ends by itself with everything of ours, and the next command starts another.
     """
     agent.env["AGENT_PTY_IDLE"] = "200ms"
-    agent.new("work", "/bin/cat")
+    agent.cli("new", "--name", "work", "--", "/bin/cat")  # at once: a daemon alone ends soon
     daemon, keeper = agent.pid_of("daemon"), agent.pid_of("keeper")
     agent.ask("kill", id="work")
 

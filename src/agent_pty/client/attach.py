@@ -46,7 +46,9 @@ class Attachment:
         self._fields = {**fields, "viewer": os.urandom(8).hex()}
         self._connection: Connection | None = None
         self._sent = 0
-        self._cursor: int | None = None  # where the transcript was when the stream began
+        # Where the transcript was when the stream began, and when it was asked for last.
+        self._cursor: int | None = None
+        self._cursor_then: int | None = None
         self._failures = 0
         self.lost = 0
         self.stream = self._open()
@@ -67,7 +69,7 @@ class Attachment:
             self.close()
             raise
         arrived = (answer or {}).get("typed", 0)
-        self._cursor = (answer or {}).get("cursor")
+        self._cursor = self._cursor_then = (answer or {}).get("cursor")
         self.lost += max(0, self._sent - arrived)
         self._sent = arrived
         return stream
@@ -101,10 +103,15 @@ class Attachment:
         return str((self._ask("render") or {}).get("content", "")).rstrip()
 
     def is_busy(self) -> bool:
-        """Whether the session's program works, or has shown nothing of what was typed so far."""
+        """Whether the session's program works, or has shown nothing of what was typed so far.
+
+        One that has written since the last call counts as busy: that may be still on its way here.
+        """
         now = self._ask("doing") or {}
-        unseen = self._sent > 0 and now.get("cursor") == self._cursor
-        return unseen or now.get("what") == "busy"
+        cursor = now.get("cursor")
+        unseen = self._sent > 0 and cursor == self._cursor
+        wrote, self._cursor_then = cursor != self._cursor_then, cursor
+        return unseen or wrote or now.get("what") == "busy"
 
     def _ask(self, op: str, **fields: Any) -> Any:
         """Return an answer; None if there is none, which the stream will show as well."""
