@@ -33,12 +33,13 @@ def _ours(agent: KAgent) -> str:
     report = agent.k("keys", "-s", "tui", "text:/failed", "enter").need(_FOUND)
     report += agent.k("keys", "-s", "tui", "G").need("line 400")
     agent.k("keys", "-s", "tui", "q")
-    report += agent.k("run", "-m", "900", "tui", "top").need("COMMAND")
-    agent.k("keys", "-s", "-m", "900", "tui", "M")
-    agent.k("keys", "-s", "-m", "256", "tui", "q").need("ready>")
-    agent.k("run", "tui", _CHOOSE).need("gamma")
+    report += agent.k("run", "tui", "top").need("COMMAND")
+    agent.k("keys", "-s", "tui", "M")
+    agent.k("int", "tui").need("OK")
+    # What top has left would come again after fzf.
+    agent.k("run", "tui", f"clear; {_CHOOSE}").need("gamma")
     agent.k("keys", "-s", "tui", "text:gam").need("gamma")
-    agent.k("keys", "-s", "-m", "256", "tui", "enter").need("ready>")
+    agent.k("keys", "-s", "tui", "enter").need("ready>")
     agent.k("kill", "tui")
     return report
 

@@ -26,7 +26,7 @@ def _check(folder: Folder, report: str) -> None:
 
 
 def _ours(agent: KAgent) -> str:
-    agent.new("w")
+    agent.new("w", rows=24, cols=80)
     agent.k("run", "w", _TYPO).need("not found")
     agent.k("run", "w", _right(1))
     agent.k("run", "w", _QUOTE).need("incomplete")
