@@ -76,18 +76,18 @@ def test_stop_says_stopped(agent: Agent) -> None:
 
 def test_screen_is_printed_as_it_is(shared: Agent) -> None:
     """
-    Text has no newline added, markdown is a fenced block, json is the screen object.
+    Text has no newline added, markdown is a fenced block, json is the screen object in one line.
     """
     quiet(shared, "screen", "printf 'one  two\\n```\\n'")
 
     text = shared.cli("screen", "screen").stdout
     markdown = shared.cli("screen", "screen", "--format", "markdown").stdout
-    pretty = shared.cli("screen", "screen", "--format", "json").stdout
+    compact = shared.cli("screen", "screen", "--format", "json").stdout
 
     assert text == "one  two\n```\nset-up"
     assert markdown == "````text\none  two\n```\nset-up\n````\n"
-    assert pretty.startswith('{\n  "rows": 24,\n  "cols": 80,\n  "text": "one')
-    assert pretty == shared.cli("screen", "screen", "--json").stdout
+    assert compact.startswith('{"rows":24,"cols":80,"text":"one')
+    assert compact == shared.cli("screen", "screen", "--json").stdout
 
 
 @pytest.mark.parametrize("words", [["screen", "ends"], ["wait", "ends", "--until", "set-up"]])
@@ -109,9 +109,10 @@ def test_trial_25_a_text_answer_ends_with_a_newline_on_a_terminal(
 
 def test_the_screen_object_has_the_keys_of_the_contract(shared: Agent) -> None:
     """
-    The contract's five keys come first, ours after them.
+    The contract's five keys come first, ours after them, those that say something.
     """
-    quiet(shared, "keys", "echo Error: see https://example.org/x")
+    located = "\\033]7;file:///srv\\a\\033]2;mine\\a"
+    quiet(shared, "keys", f"printf '{located}'; echo Error: see https://example.org/x")
 
     screen = json.loads(shared.cli("screen", "keys", "--json").stdout)
 
@@ -601,7 +602,7 @@ def test_read_in_json_tells_where_to_go_on(shared: Agent, written: str) -> None:
     first = json.loads(shared.cli("read", written, "--max-bytes", "4", "--json").stdout)
     rest = json.loads(shared.cli("read", written, "--since", str(first["cursor"]), "--json").stdout)
 
-    assert (first["text"], first["more"], first["gap"]) == ("a\nb\t", True, None)
+    assert (first["text"], first["more"], first.get("gap")) == ("a\nb\t", True, None)
     assert (rest["text"], rest["more"], rest["state"]) == (".  \nc\nd\ne", False, "running")
 
 
@@ -635,8 +636,8 @@ def test_must_hold_3_read_returns_as_many_bytes_as_asked_for(
 
     assert plain == numbers[:most]
     assert page["text"] == numbers[:most]
-    assert list(page) == ["text", "cursor", "gap", "more", "state", "exit_code", "signal"]
-    assert (page["more"], page["gap"], page["exit_code"]) == (most < len(numbers), None, 0)
+    assert list(page) == ["text", "cursor", "more", "state", "exit_code", "begin"]
+    assert (page["more"], page["begin"], page["exit_code"]) == (most < len(numbers), 0, 0)
     rest = shared.ask("read", id="numbers", since=page["cursor"], max_bytes=9)["text"]
     assert rest == numbers[most : most + 9]
 

@@ -1,9 +1,13 @@
+"""What is left of a text that must fit: its two ends, the last line always, and a true count."""
+
 from __future__ import annotations
+
+import json
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_pty.core.budget import fitted, tokens
+from agent_pty.core.budget import Ends, fitted, printed_size, tokens
 
 TEXT = "".join(f"line {number}\n" for number in range(100))
 
@@ -16,53 +20,88 @@ def test_tokens_are_rather_too_many() -> None:
     assert tokens("\u4e2d") == 1
 
 
+def test_bytes_are_counted_as_in_json() -> None:
+    """
+    What JSON writes as two characters or six counts as that.
+    """
+    assert [printed_size(text) for text in ("a", "\n", '"', "\u4e2d", "\x1b", "")] == [
+        *(1, 2, 2, 3, 6, 0)
+    ]
+
+
 def test_what_fits_stays_as_it_is() -> None:
     """
     Within the budget nothing is cut and nothing said.
     """
-    assert fitted(TEXT, tokens(TEXT), keep="tail", pointer="ask") == TEXT
+    same = fitted(TEXT, printed_size(TEXT), rest="ask")
+
+    assert (same.text, same.left_out) == (TEXT, None)
 
 
-def test_the_tail_is_kept_behind_the_note() -> None:
+def test_trial_19_both_ends_are_kept_around_the_note() -> None:
     """
-    RunToEnd lines of the end are kept; the note says how many are missing and where they are.
+    Whole lines of beginning and end are kept; the note says how many are missing and where.
     """
-    note, *kept = fitted(TEXT, 40, keep="tail", pointer="ask {me}").splitlines()
+    got = fitted(TEXT, 200, rest="ask {me}")
+    lines = got.text.splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("[..."))
 
-    assert note == f"[{100 - len(kept)} lines cut to fit 40 tokens; ask {{me}}]"
-    assert kept == TEXT.splitlines()[-len(kept) :]
-    assert kept
+    assert lines[at] == f"[... {got.left_out} lines left out; ask {{me}} ...]"
+    assert lines[:at] == TEXT.splitlines()[:at]
+    assert lines[at + 1 :] == TEXT.splitlines()[100 - len(lines[at + 1 :]) :]
+    assert got.left_out == 100 - (len(lines) - 1)
+    assert at
+    assert lines[-1] == "line 99"
 
 
-def test_the_head_is_kept_before_the_note() -> None:
+def test_trial_19_the_place_of_the_rest_gives_way_to_the_text() -> None:
     """
-    RunToEnd lines of the beginning are kept, the note comes last.
+    Where the place of the rest would take most of the space, it is given beside the text.
     """
-    *kept, note = fitted(TEXT, 40, keep="head", pointer="ask").splitlines()
+    got = fitted(TEXT, 60, rest="a long name of a file in a long directory")
 
-    assert note.endswith("lines cut to fit 40 tokens; ask]")
-    assert kept == TEXT.splitlines()[: len(kept)]
+    assert "left out ...]" in got.text
+    assert got.text.endswith("line 99\n")
+    assert got.rest == "a long name of a file in a long directory"
 
 
-def test_a_line_that_does_not_fit_is_not_cut_in_two() -> None:
+def test_trial_19_the_last_line_is_always_kept() -> None:
     """
-    If not even one line fits, there is only the note.
+    Of a last line that is too long, its end is kept; what is missing is counted in bytes.
     """
-    assert fitted("x" * 1000, 20, keep="tail", pointer="ask") == (
-        "[1 lines cut to fit 20 tokens; ask]\n"
-    )
+    got = fitted("begin " + "x" * 1000 + " end", 100, rest="ask")
+
+    assert got.text.startswith("begin xxx")
+    assert got.text.endswith("xxx end")
+    assert " bytes left out; ask ...]\n" in got.text
+    assert got.left_out == 0
+    assert printed_size(got.text) <= 100
+    assert fitted(TEXT, 24, rest="ask").text.endswith("99\n")
 
 
 @settings(deadline=None)
 @given(
-    lines=st.lists(st.text("ab\u4e2d\U0001f600 ", max_size=30), max_size=60),
-    budget=st.integers(16, 200),
+    lines=st.lists(st.text('ab\u4e2d\U0001f600 "\x1b', max_size=30), max_size=60),
+    budget=st.integers(48, 600),
+    step=st.integers(1, 100),
 )
-def test_the_budget_is_kept(lines: list[str], budget: int) -> None:
+def test_the_budget_is_kept(lines: list[str], budget: int, step: int) -> None:
     """
-    Where the note fits, the whole fits, whatever the text.
+    Where the note fits, the whole fits, whatever the text; it does not matter how it is split.
     """
-    for keep in ("head", "tail"):
-        text = fitted("\n".join(lines), budget, keep=keep, pointer="ask")
+    text = "\n".join(lines)
+    ends = Ends(budget)
+    for start in range(0, len(text), step):
+        ends.feed(text[start : start + step])
 
-        assert tokens(text) <= budget
+    got = fitted(text, budget, rest="ask")
+
+    assert printed_size(got.text) <= budget
+    assert len(json.dumps(got.text, ensure_ascii=False).encode()) <= budget + 2
+    assert ends.text == (text if got.left_out is None else None)
+    if got.left_out is not None:
+        cut = ends.cut(rest=3)
+        assert text.startswith(cut.beginning)
+        assert text.endswith(cut.end)
+        between = text[len(cut.beginning) : len(text) - len(cut.end)]
+        assert (cut.lines, cut.missing) == (between.count("\n"), len(between.encode()))

@@ -150,13 +150,14 @@ def test_peek_collects_nothing(k: K) -> None:
     await_up(k, name)
 
     code = "echo up; read line < peeked; echo $line; (exit 3)"
-    so_far = (f'{{"cell_id": "C", "status": "running", "code": "{code}", "output": "up"}}\n', 0)
+    facts = f'"cell_id": "C", "status": "running", "code": "{code}"'
+    so_far = (f'{{{facts}, "output": "up", "cursor": 3}}\n', 0)
     assert [said(k, "peek", name), said(k, "peek", name, cell)] == [so_far] * 2
     (k.agent.home / "peeked").write_text("more\n")
     await_end(k, name, cell)
 
     result = {"cell_id": cell, "status": "done", "output": "up\nmore", "exit_code": 3}
-    seen = {**result, "code": code}
+    seen = {**result, "code": code, "cursor": 7}
     assert [k.json("peek", name), k.json("peek", name, cell)] == [seen] * 2
     assert k.json("poll", name) == result
     assert k.json("peek", name) == seen
@@ -174,7 +175,7 @@ def test_trial_12_peek_shows_the_newest_cell_and_its_code(k: K) -> None:
     k.output(name, "echo newer\necho and more")
 
     seen = k.json("peek", name)
-    assert list(seen) == ["cell_id", "status", "code", "output"]
+    assert list(seen) == ["cell_id", "status", "code", "output", "cursor"]
     assert (seen["code"], seen["output"]) == ("echo newer ...", "newer\nand more")
     assert k.json("peek", name, older)["code"] == "echo older"
 

@@ -109,7 +109,7 @@ def test_trial_09_a_question_of_the_shell_itself_is_no_prompt(
     later = k.json("peek", session)
     k.run("int", session)
 
-    assert later == {**said, "code": code}
+    assert later == {**said, "code": code, "cursor": 0}
 
 
 ARRAY = "PROMPT_COMMAND=('echo one' 'echo two')"

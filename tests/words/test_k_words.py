@@ -29,7 +29,7 @@ from agent_pty.errors import (
     UnknownSession,
     WaitTimeout,
 )
-from agent_pty.ops.cell_model import CellReport, Status
+from agent_pty.ops.cell_model import CellReport, OutputExcerpt, Status
 from agent_pty.words import k
 from agent_pty.words.call import Call
 from agent_pty.words.help import ALIASES, K_HELP
@@ -123,6 +123,7 @@ class Heard:
 def spoken(
     *argv: str,
     session: str | None = None,
+    k_max: str | None = None,
     cwd: str = "/work",
     events: Iterable[dict[str, Any]] = (),
     pressed: bool = False,
@@ -140,6 +141,7 @@ def spoken(
             output=said,
             cwd=cwd,
             session=session,
+            k_max=k_max,
             who="bash@k:7",
             interrupted=ops.interrupted,
         )
@@ -796,13 +798,85 @@ def test_what_is_no_longer_kept_is_told(flags: list[str]) -> None:
 
 def test_a_polled_output_comes_by_pages_too() -> None:
     """
-    `poll` and `peek` say a large output as `run` does.
+    `poll` says a large output as `run` does.
     """
     answers = by_pages(size=7)
-    answers |= {"poll": answers["run"], "peek": answers["run"]}
+    answers |= {"poll": answers["run"]}
 
     assert spoken("poll", "work", **answers).out == spoken(*RUN, **answers).out
-    assert spoken("peek", "work", **answers).out == spoken(*RUN, **answers).out
+
+
+def excerpt(**facts: Any) -> dict[str, Any]:
+    """Return an excerpt as the op gives it."""
+    built: dict[str, Any] = msgspec.to_builtins(OutputExcerpt(text="a\nz", cursor=9, **facts))
+    return built
+
+
+CUT = excerpt(left_out=7, path="/all")
+
+
+def test_trial_19_a_bound_asks_for_an_excerpt() -> None:
+    """
+    In agent mode an output that does not fit is asked for as an excerpt, within the bound.
+    """
+    answers = by_pages(size=7) | {"excerpt": CUT}
+    heard = spoken("run", "-m", "1000", "-j", "work", "x", **answers)
+
+    assert heard.out == (
+        '{"cell_id": "0123456789ab", "status": "done", "output": "a\\nz", '
+        '"exit_code": 1, "left_out": 7, "path": "/all"}\n'
+    )
+    assert heard.ops == ["run", "excerpt"]
+    assert 500 <= heard.asked[1][1]["fit"] < 1000
+    assert spoken("run", "work", "x", k_max="1000", **answers).out == "a\nz\n"
+    assert spoken("run", "-m", "0", "work", "x", k_max="1000", **answers).out == TEXT + "\n"
+
+
+def test_trial_19_in_agent_mode_messages_carry_the_output() -> None:
+    """
+    A timeout and an error have what was written in a key of its own, and `poll` has the code.
+    """
+    late = cell(Status.TIMEOUT, output="part", code="make", cursor=5)
+    wrong = cell(Status.ERROR, output="part", error="interrupted", code="make")
+
+    assert spoken("run", "-j", "-m", "999", "work", "x", run=late).out == (
+        '{"cell_id": "0123456789ab", "status": "timeout", "output": "", "so_far": "part", '
+        '"cursor": 5}\n'
+    )
+    assert spoken("poll", "-m", "999", "work", poll=wrong).out == (
+        '{"cell_id": "0123456789ab", "status": "error", "output": "interrupted", '
+        '"code": "make", "so_far": "part"}\n'
+    )
+    running = cell(Status.RUNNING, code="make")
+    assert spoken("poll", "-m", "999", "work", poll=running).out == (
+        '{"cell_id": "0123456789ab", "status": "running", "code": "make"}\n'
+    )
+    assert spoken("run", "-m", "999", "work", "x", run=wrong).out == "part\ninterrupted\n"
+
+
+def test_trial_19_a_cell_that_is_gone_is_bounded_all_the_same() -> None:
+    """
+    If the session was killed between answer and excerpt, what is known is cut.
+    """
+    large = cell(output=TEXT * 1000, truncated=True)
+
+    heard = spoken("run", "-j", "-m", "500", "work", "x", run=large, excerpt=UnknownCell("gone"))
+
+    assert len(heard.out.encode()) <= 500
+    assert " lines left out ...]" in heard.out
+
+
+def test_trial_19_a_peek_asks_for_what_is_new() -> None:
+    """
+    `--since` is the cursor of an earlier answer; the new one comes last.
+    """
+    heard = spoken("peek", "--since", "4", "work", peek=cell(Status.RUNNING), excerpt=excerpt())
+
+    assert heard.out == (
+        '{"cell_id": "0123456789ab", "status": "running", "output": "a\\nz", "cursor": 9}\n'
+    )
+    assert heard.asked[1][1]["since"] == 4
+    assert spoken("peek", "--since", "x", "work").status == 1
 
 
 # -- which session is meant
@@ -936,7 +1010,9 @@ def test_a_peek_shows_what_there_is(answer: Any, said: str) -> None:
     """
     The output so far, whatever the state, and no state is a failure.
     """
-    assert spoken("peek", "work", peek=answer).told == (0, f"{said}\n")
+    cursor = said.removesuffix("}") + ', "cursor": 2}\n'
+
+    assert spoken("peek", "work", peek={**answer, "cursor": 2}).told == (0, cursor)
 
 
 def test_a_peek_at_nothing_is_an_error() -> None:
@@ -1582,3 +1658,21 @@ def test_trial_18_list_is_ls() -> None:
     """
     assert spoken("list").told == spoken("ls").told
     assert spoken("list", "-j").told == spoken("ls", "-j").told
+
+
+# -- agent mode
+
+
+def test_trial_19_a_refusal_is_bounded_too() -> None:
+    """
+    What a program said that ended at once may be long; K_MAX holds for it as well.
+    """
+    said = {"text": "why " * 10_000}
+    answers: dict[str, Any] = {"list": [], "new": {}, "kill": {}, "read": said}
+    answers["ready"] = SessionEnded("x")
+
+    heard = spoken("new", "x", k_max="500", **answers)
+
+    assert heard.status == 1
+    assert heard.out.startswith("ERR x exited at once")
+    assert len(heard.out) <= 500

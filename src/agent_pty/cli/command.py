@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 from agent_pty.client.connection import Connection, connect
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command
+from agent_pty.core.compact_json import json_line
 from agent_pty.core.layout import Layout
 from agent_pty.store import home, log_dir
 from agent_pty.words.parser import Subcommand
@@ -58,8 +58,8 @@ def client_command(name: str, summary: str, command: Command) -> Subcommand:
 
 
 def pretty(value: Any) -> str:
-    """Return JSON for people and programs, one value, with a line end."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """Return JSON, one value, with a line end: indented if a person reads it."""
+    return json_line(value, for_people=sys.stdout.isatty())
 
 
 def write(text: str) -> None:

@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agent_pty.core.budget import fitted
+from agent_pty.core.budget import BYTES_PER_TOKEN, fitted
 from agent_pty.core.duration import seconds
 from agent_pty.core.layout import expanded
+from agent_pty.core.short_json import shortened
 from agent_pty.errors import Usage
 
 Fields = dict[str, Any]
@@ -54,6 +55,9 @@ class Call(Protocol):
 
     async def show_json(self, answer: Any) -> None:
         """Print an answer as JSON."""
+
+    def encoded(self, answer: Any) -> str:
+        """Return an answer as `show_json` prints it."""
 
     async def warn(self, text: str) -> None:
         """Write a line to the caller's standard error."""
@@ -139,7 +143,11 @@ def part(name: str, *flags: str, into: str | None = None, **options: Any) -> Par
 
 NAME = part("name", into="id", help="the session")
 TOKENS = part(
-    "max_tokens", "--max-tokens", type=int, metavar="N", help="fit the text into a budget"
+    "max_tokens",
+    "--max-tokens",
+    type=int,
+    metavar="N",
+    help="fit the answer into a budget: its beginning and its end",
 )
 
 STATUS = part(
@@ -293,9 +301,27 @@ def program(into: str = "argv", *, required: bool) -> Part:
     return Part(arguments=(given,), fields=(into,), fill=fill)
 
 
-def fitted_text(call: Call, text: str, *, rest: str) -> str:
+def text_room(call: Call) -> int | None:
+    """Return how many bytes `--max-tokens` allows; None if it was not given."""
+    budget: int | None = getattr(call.options, "max_tokens", None)
+    if budget is not None and budget < 1:
+        raise Usage(f"--max-tokens {budget}: give a number from 1 on")
+    return None if budget is None else budget * BYTES_PER_TOKEN
+
+
+async def fitted_text(call: Call, text: str, *, rest: str) -> str:
     """Cut text to the budget of `--max-tokens`; *rest* says how to get all of it."""
-    budget = call.options.max_tokens
-    return (
-        text if budget is None else fitted(text, budget, keep="tail", pointer=f"the rest: {rest}")
-    )
+    room = text_room(call)
+    if room is None:
+        return text
+    short = fitted(text, room, rest=f"all of it: {rest}")
+    if short.rest:
+        await call.warn(short.rest)
+    return short.text
+
+
+async def show_fitted_json(call: Call, answer: dict[str, Any], *, rest: str) -> None:
+    """Print an answer as JSON, cut to the budget of `--max-tokens`."""
+    room = text_room(call)
+    short = answer if room is None else shortened(answer, room, rest=f"all of it: {rest}")
+    await call.show_json(short)

@@ -235,6 +235,9 @@ def _limited(default: str) -> Part:
 
 _CODE = text_or_stdin("code", help="code to run; - reads standard input")
 _CELL = part("cell", into="cell", nargs="?", help="default: the cell that runs or ended last")
+_SINCE = part(
+    "since", "--since", type=int, metavar="N", help="only what follows this `cursor` of a cell"
+)
 _SPILL = frozenset({"spill"})
 
 RUN = Op(
@@ -311,10 +314,13 @@ PEEK = Op(
     handler=peek,
     commands=(
         Command(
-            parts=(NAME, _CELL, TOKENS),
+            parts=(NAME, _CELL, _SINCE, TOKENS),
             finish=print_so_far,
             hidden=_SPILL,
-            examples=("agent-pty peek work --max-tokens 200",),
+            examples=(
+                "agent-pty peek work --max-tokens 200",
+                "agent-pty peek work --since 4096 --json",
+            ),
         ),
     ),
 )

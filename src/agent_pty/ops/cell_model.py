@@ -59,6 +59,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     since: int | UnsetType = UNSET
     # The program at the keyboard, if it is not the one that ran the code.
     now: str | None = None
+    # Where what it writes next begins: `since` of a later `excerpt`.
+    cursor: int = 0
 
 
 class CellFact(Struct, frozen=True, kw_only=True):
@@ -77,3 +79,17 @@ class OutputPage(Struct, frozen=True, kw_only=True):
     next: int
     more: bool
     lost: int
+
+
+class OutputExcerpt(Struct, frozen=True, kw_only=True):
+    """A cell's output from *since* on, or its beginning and its end with a line between them.
+
+    *left_out* is how many lines are missing there, null if none is; then *path* names a file that
+    has all of it. *lost* bytes are no longer kept. A later excerpt goes on at *cursor*.
+    """
+
+    text: str
+    left_out: int | None = None
+    path: str | None = None
+    cursor: int
+    lost: int = 0

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.core.command import Call, fitted_text
+from agent_pty.core.command import Call, text_room
 from agent_pty.core.exit_code import UNMET_STATUS, cell_status
+from agent_pty.core.short_json import LEFT_OUT, json_size
+from agent_pty.ops.excerpt import INLINE, fits, room_for
 
 _TIMED_OUT = 4
 _WAITS = 8
+# What is said of a cell if a budget has no space for all that is known.
+_ESSENTIAL = frozenset(
+    (
+        "cell_id",
+        "status",
+        "output",
+        "exit_code_unknown",
+        "error",
+        "for",
+        "hint",
+        "path",
+        "matched",
+        "unmet",
+    )
+)
+_LONGEST_PATH = 100
 
 
 async def print_result(call: Call, cell: dict[str, Any]) -> int:
@@ -23,16 +41,42 @@ async def print_result(call: Call, cell: dict[str, Any]) -> int:
 
 async def print_so_far(call: Call, cell: dict[str, Any]) -> int:
     """Print a cell as it is now; whatever its status, that is success."""
-    text = cell["output"] + "\n" if cell["output"] else ""
-    rest = cell["path"] or f"agent-pty read {call.options.name}"
-    text = fitted_text(call, text, rest=rest)
-    if call.json or text:
-        await call.show(cell, text.removesuffix("\n"))
+    cell = await _fitted(call, cell)
+    if call.json or cell["output"]:
+        await call.show(cell, cell["output"].removesuffix("\n"))
     name = call.options.name
     remarks = () if call.json else (_remark(cell, name), unmet_remark(cell), _now(cell))
     for remark in filter(None, remarks):
         await call.warn(remark)
     return 0
+
+
+async def _fitted(call: Call, cell: dict[str, Any]) -> dict[str, Any]:
+    """Return a cell whose output keeps to `--max-tokens` and begins where `--since` says."""
+    room, since = text_room(call), getattr(call.options, "since", None)
+    shown = cell
+    if room is not None and call.json and json_size(cell) > room:
+        shown = {name: one for name, one in cell.items() if _is_essential(name, one)}
+        room = max(room - json_size({**shown, "output": ""}) - _reported(cell), room // 3)
+    if since is None and (room is None or fits(cell, room)):
+        return shown
+    since = since if since is not None else cell.get("since")  # an answer begins there
+    wanted = {"id": call.options.name, "cell": cell["cell_id"], "since": since}
+    part = await call.ask("excerpt", **wanted, fit=room_for(INLINE if room is None else room))
+    cut = part["left_out"] is not None
+    left_out = {LEFT_OUT: part["left_out"]} if cut else {}
+    facts = {name: part[name] for name in ("path", "cursor", "lost")}
+    return {**shown, "output": part["text"], "truncated": cut, **facts, **left_out}
+
+
+def _is_essential(name: str, value: Any) -> bool:
+    return name == "exit_code" or (name in _ESSENTIAL and value not in (None, False))
+
+
+def _reported(cell: dict[str, Any]) -> int:
+    """Return how many bytes an object gets if its output is cut: the lines, the file, the place."""
+    path = 0 if cell["path"] else _LONGEST_PATH
+    return path + len(f'"{LEFT_OUT}":1000000000,"truncated":true,"cursor":{cell["size"]},\n')
 
 
 def _remark(cell: dict[str, Any], name: str) -> str | None:

@@ -10,7 +10,7 @@ from agent_pty.core.find import Place
 from agent_pty.core.history import Entry
 from agent_pty.core.safe import Allowed
 from agent_pty.core.window import Window
-from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+from agent_pty.ops.cell_model import CellFact, CellReport, OutputExcerpt, OutputPage
 from agent_pty.ops.model import (
     Changes,
     Killed,
@@ -82,6 +82,9 @@ class Cells(Protocol):
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
+
+    async def excerpt(self, cell_id: str, *, since: int, room: int) -> OutputExcerpt:
+        """Return the two ends of a cell's output, fitted into *room* bytes."""
 
     def fact(self, cell_id: str) -> CellFact:
         """Return what is remembered of a cell."""

@@ -50,6 +50,10 @@ class Exec(Mutation, frozen=True, kw_only=True):
         int, Meta(ge=0, le=_WEEK_MS, description="milliseconds to wait; 0: no limit")
     ] = 30_000
     id: Annotated[str | None, Meta(description="session name; generated if not given")] = None
+    inline: Annotated[
+        int,
+        Meta(ge=2, le=_INLINE, description="bytes of output that are returned without a session"),
+    ] = _INLINE
     rows: Rows = 24
     cols: Cols = 80
     env: Added = field(default_factory=dict)
@@ -89,7 +93,7 @@ async def execute(registry: Registry, request: Exec) -> Executed:
         if not registry.leaves_everything:
             await registry.kill(name)
         raise
-    done = await _result(registry, name, ended=ended)
+    done = await _result(registry, name, ended=ended, inline=request.inline)
     if done.session is None and request.key is None:
         await registry.kill(name)
     return done
@@ -134,12 +138,12 @@ async def _create(registry: Registry, request: Exec) -> str:
     return (await registry.create(wanted)).id
 
 
-async def _result(registry: Registry, name: str, *, ended: bool) -> Executed:
-    head = await _ask(registry, name, op="read", since=0, max_bytes=_INLINE)
+async def _result(registry: Registry, name: str, *, ended: bool, inline: int) -> Executed:
+    head = await _ask(registry, name, op="read", since=0, max_bytes=inline)
     text = head["text"]
     if head["more"]:
-        tail = await _ask(registry, name, op="read", tail=1000, max_bytes=_INLINE // 2)
-        text = text[: _INLINE // 2] + "\n[... left out ...]\n" + tail["text"]
+        tail = await _ask(registry, name, op="read", tail=1000, max_bytes=inline // 2)
+        text = text[: inline // 2] + "\n[... left out ...]\n" + tail["text"]
     whole = ended and not head["more"]
     return Executed(
         output=text,
@@ -206,6 +210,7 @@ OP = Op(
                 program(required=True),
             ),
             finish=_print_executed,
+            hidden=frozenset({"inline"}),
             examples=("agent-pty exec -- git status", "agent-pty exec --timeout 2m -- make -j2"),
         ),
     ),

@@ -302,6 +302,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     state: State
     exit_code: int | None
     signal: int | None
+    # The cursor of the text's first byte.
+    begin: int = 0
 
 
 class Killed(Struct, frozen=True, kw_only=True):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
-from agent_pty.core.command import Call, Fields, fitted_text
+from agent_pty.core.command import Call, Fields, fitted_text, show_fitted_json
 from agent_pty.errors import Usage
 
 # Names that promise another content than a PNG or an SVG.
@@ -31,15 +30,17 @@ async def print_screen(call: Call, fields: Fields) -> int:
         return await _print_rendered(call, name, form)
     screen = await call.ask("screen", id=name)
     if form == "json":
-        await call.show_json(screen)
+        await show_fitted_json(call, screen, rest=f"agent-pty screen {name} --json")
         return 0
-    text = screen["text"] if form != "text" else _fitted(call, screen["text"])
+    text = await _fitted(call, screen["text"])
     await call.print(_as(form, text))
     return 0
 
 
-def _fitted(call: Call, text: str) -> str:
-    return fitted_text(call, text, rest=f"agent-pty read {call.options.name} --since CURSOR")
+async def _fitted(call: Call, text: str) -> str:
+    above = call.options.scrollback
+    rows = f" --scrollback {above}" if above else ""
+    return await fitted_text(call, text, rest=f"agent-pty screen {call.options.name}{rows}")
 
 
 def _as(form: str, text: str) -> str:
@@ -64,21 +65,21 @@ async def _print_rendered(call: Call, name: str, form: str) -> int:
         "render", id=name, format=wanted, scrollback=o.scrollback, palette=o.palette
     )
     if call.json:
-        await call.show_json(rendered)
+        rest = f"agent-pty screen {name} --scrollback {call.options.scrollback}"
+        await show_fitted_json(call, rendered, rest=rest)
         return 0
     text = rendered["content"]
-    await call.print(_as(form, _fitted(call, text)) if wanted == "text" else text)
+    await call.print(_as(form, await _fitted(call, text)) if wanted == "text" else text)
     return 0
 
 
 async def _print_changes(call: Call, changes: dict[str, Any]) -> int:
     if call.json:
-        # One line: this is for agents that pay for every token.
-        await call.print(json.dumps(changes, separators=(",", ":"), ensure_ascii=False) + "\n")
+        await show_fitted_json(call, changes, rest=f"agent-pty screen {call.options.name}")
         return 0
     lines = [f"{row['row']}: {row['text']}" for row in changes["rows"]]
     head = "unchanged" if changes["unchanged"] else f"hash {changes['hash']}"
-    await call.print("\n".join([head, *lines]) + "\n")
+    await call.print(await _fitted(call, "\n".join([head, *lines]) + "\n"))
     return 0
 
 

@@ -19,8 +19,11 @@ from agent_pty.core.command import (
     duration,
     fitted_text,
     part,
+    show_fitted_json,
+    text_room,
 )
 from agent_pty.core.output_paused import paused_remark
+from agent_pty.core.short_json import shortened
 from agent_pty.errors import (
     AgentPtyError,
     BadRequest,
@@ -198,8 +201,9 @@ async def _wait(call: Call, fields: Fields) -> int:
         if not call.json:
             await call.print(last_lines(error.details.get("observation")))
         raise
+    rest = f"agent-pty screen {o.names[0]}"
     if call.json:
-        await call.show_json(seen)
+        await show_fitted_json(call, seen, rest=rest)
     else:
         await _print_seen(call, seen)
     return _FAIL_ON if seen["failed"] else 0
@@ -208,8 +212,8 @@ async def _wait(call: Call, fields: Fields) -> int:
 async def _print_seen(call: Call, seen: dict[str, Any]) -> None:
     await call.print(f"{matched_line(seen)}\n")
     if not call.options.brief:
-        rest = f"agent-pty read {seen['id']} --since CURSOR"
-        await call.print(fitted_text(call, seen["screen"]["text"], rest=rest))
+        rest = f"agent-pty screen {seen['id']}"
+        await call.print(await fitted_text(call, seen["screen"]["text"], rest=rest))
     await _print_remarks(call, seen)
 
 
@@ -224,7 +228,7 @@ async def _print_remarks(call: Call, seen: dict[str, Any]) -> None:
 async def _wait_for_several(call: Call, fields: Fields) -> int:
     answer = await call.ask("wait_many", ids=call.options.names, **fields)
     if call.json:
-        await call.show_json(answer)
+        await call.show_json(_fitted_outcomes(call, answer))
     for outcome in () if call.json else answer["outcomes"]:
         seen = outcome["observation"]
         line = f"{outcome['id']} {outcome['code']} {seen['matched'] if seen else ''}".rstrip()
@@ -232,6 +236,21 @@ async def _wait_for_several(call: Call, fields: Fields) -> int:
         await call.print(f"{line}{guess}\n")
     seen_all = [outcome["observation"] for outcome in answer["outcomes"]]
     return _FAIL_ON if any(seen and seen["failed"] for seen in seen_all) else 0
+
+
+def _fitted_outcomes(call: Call, answer: dict[str, Any]) -> dict[str, Any]:
+    """Give each session its part of the budget of `--max-tokens`: every outcome stays."""
+    room, outcomes = text_room(call), answer["outcomes"]
+    if room is None:
+        return answer
+    part_of_room = room // len(outcomes)
+    return {
+        **answer,
+        "outcomes": [
+            shortened(one, part_of_room, rest=f"all of it: agent-pty screen {one['id']}")
+            for one in outcomes
+        ],
+    }
 
 
 OP = Op(

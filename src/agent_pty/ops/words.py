@@ -23,13 +23,15 @@ class Words(Request, frozen=True, kw_only=True):
     argv: Annotated[list[str], Meta(description="arguments after the name of the program")]
     cwd: Annotated[str, Meta(description="directory of the caller")]
     session: Annotated[str | None, Meta(description="the caller's K_SESSION")] = None
+    k_max: Annotated[str | None, Meta(description="the caller's K_MAX")] = None
     parent: Annotated[str, Meta(description="name of the process that called the program")] = "?"
     build: Annotated[str | None, Meta(description="digest of the calling script")] = None
     octets: Annotated[
         bool, Meta(description="in argv, cwd and session each character stands for one byte")
     ] = False
     terminals: Annotated[
-        list[bool] | None, Meta(description="whether stdin, stdout and stderr are terminals")
+        list[bool] | None,
+        Meta(description="whether stdin, stdout and stderr are terminals"),
     ] = None
 
     key: Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_pty.words.bounded import placed_bound
 from agent_pty.words.call import Call, Refusal
 from agent_pty.words.cell import resolved, say_outcome
 from agent_pty.words.placed_option import placed
@@ -17,6 +18,8 @@ async def answer(call: Call, words: list[str]) -> int:
     *named, text = given.words
     session = await resolved(call, named[0] if named else None)
     limit = given.milliseconds(30)
+    most = placed_bound(call, given)
     running = call.ops.ask("answer", id=session, text=text, timeout_ms=limit, spill=False)
-    flags = given.flags
-    return await say_outcome(call, session, running, json="-j" in flags, own="-e" in flags)
+    return await say_outcome(
+        call, session, running, json="-j" in given.flags, own="-e" in given.flags, most=most
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_pty.words import cell
 from agent_pty.words.call import Call, Refusal
-from agent_pty.words.option import Parsed, parsed
+from agent_pty.words.option import BOUND, Parsed, parsed
 
 USAGE = "k batch [-j] [-e] [-t N] <session> <code>..."
 _LEAST_WORDS = 2
@@ -21,7 +21,7 @@ async def batch(call: Call, words: list[str]) -> int:
         raise Refusal(f"usage: {USAGE}")
     session, *codes = given.words
     json = ["-j"] if "-j" in given.flags else []
-    limit = _limit(given)
+    limit = [*_limit(given), *_bound(given)]
     for number, code in enumerate(codes, 1):
         # With -e the status of a step that has not succeeded is never 0.
         status = await cell.run(call, [*json, "-e", *limit, session, code])
@@ -37,6 +37,10 @@ def _limit(given: Parsed) -> list[str]:
     if limit is None:
         return []
     return ["-t", f"{limit}" if isinstance(limit, int) else f"{round(limit * 1000)}ms"]
+
+
+def _bound(given: Parsed) -> list[str]:
+    return [BOUND, f"{given.numbers[BOUND]}"] if BOUND in given.numbers else []
 
 
 def _report(number: int, count: int, status: int) -> str:

@@ -51,6 +51,7 @@ class Call:
     terminal: bool = False  # whether standard output is one: a person reads it
     # Asks the caller for its environment; None if its script is too old to be asked.
     environment: Callable[[], Awaitable[Mapping[str, str] | None]] = no_environment
+    k_max: str | None = None  # K_MAX
 
     async def resolve(self, given: str | None) -> str | None:
         """Return the session meant: the one given, else K_SESSION, else the only one there is."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, Awaitable
+from collections.abc import Awaitable
 from typing import Any
 
 from agent_pty.core.exit_code import UNKNOWN_STATUS, UNMET_STATUS, cell_status
@@ -19,7 +17,9 @@ from agent_pty.errors import (
     UnknownSession,
 )
 from agent_pty.words import advice
+from agent_pty.words.bounded import bound, cut_facts, output_of, room_beside
 from agent_pty.words.call import Call, Refusal, checked, jsoned
+from agent_pty.words.cell_text import extras_of, lost_of, say_json, say_message, say_plain, why
 from agent_pty.words.option import Parsed, milliseconds, parsed
 
 RUN = "k run [-j] [-t N] [session] <code>"
@@ -27,6 +27,8 @@ FIRE = "k fire [-t N] [session] <code>"
 _NO_SESSION = "ERR: no session found."
 _TIMED_OUT, _WAITS = 124, 125  # as `timeout` has it, and the number behind it
 _MOST_WORDS = 2
+# `peek` is bounded in any case: what it shows is on its way, and may be without end.
+_PEEK = 8000
 
 
 async def run(call: Call, words: list[str]) -> int:
@@ -37,11 +39,13 @@ async def run(call: Call, words: list[str]) -> int:
     fields = {"code": code, "timeout_ms": milliseconds(given, 30), "until": until}
     running = call.ops.ask("run", id=session, **fields, spill=False)
     own = "-e" in given.flags or until is not None
-    return await say_outcome(call, session, running, json="-j" in given.flags, own=own)
+    return await say_outcome(
+        call, session, running, json="-j" in given.flags, own=own, most=bound(call, given)
+    )
 
 
 async def say_outcome(
-    call: Call, session: str, running: Awaitable[Any], *, json: bool, own: bool
+    call: Call, session: str, running: Awaitable[Any], *, json: bool, own: bool, most: int | None
 ) -> int:
     """Say how a cell ended or what it asks; return the exit status: with *own* the cell's."""
     try:
@@ -50,7 +54,7 @@ async def say_outcome(
         return await _unstopped(call, error, json=json)
     except AgentPtyError as error:
         return await _failed(call, error, session, json=json)
-    await (_say_json if json else _say_plain)(call, session, cell)
+    await (say_json if json else say_plain)(call, session, cell, most)
     status = _status(cell, own=own)
     if status == UNKNOWN_STATUS and cell["exit_code"] is None and not json:
         await call.output.err("k: the exit code is unknown: what ran the code does not report it")
@@ -103,26 +107,31 @@ async def resolved(call: Call, given: str | None) -> str:
 
 async def poll(call: Call, words: list[str]) -> int:
     """Say how a cell is; a result is given once."""
-    session, wanted = await _asked(call, words)
+    given = parsed(words, usage="k poll [session] [cell_id]", flags=("-j",))
+    session, wanted = await _asked(call, given)
+    most = bound(call, given)
     try:
         cell = await call.ops.ask("poll", id=session, cell=wanted, spill=False)
     except (UnknownCell, UnknownSession) as error:
         return await _no_cell(call, error, session, wanted)
+    code = {} if most is None else _code(cell)
     if cell["status"] == "running":
         running = {"cell_id": cell["cell_id"], "status": "running"}
-        await call.output.line(jsoned({**running, **_extras(cell)}))
+        await call.output.line(jsoned({**running, **extras_of(cell), **code}))
         return 0
     if cell["status"] == "timeout" and cell["told"]:
         again = {"cell_id": cell["cell_id"], "status": "timeout", "output": "use k int or k kill"}
-        await call.output.line(jsoned({**again, **_extras(cell)}))
+        await say_message(call, session, cell, {**again, **extras_of(cell), **code}, most)
         return 1
-    await _say_json(call, session, cell)
+    await say_json(call, session, cell, most, code)
     return 0
 
 
 async def peek(call: Call, words: list[str]) -> int:
-    """Say what a cell wrote so far; nothing is collected."""
-    session, wanted = await _asked(call, words)
+    """Say what a cell wrote so far, or since an earlier cursor; nothing is collected."""
+    usage = "k peek [--since N] [session] [cell_id]"
+    given = parsed(words, usage=usage, flags=("-j",), numbers=("--since",))
+    session, wanted = await _asked(call, given)
     try:
         cell = await call.ops.ask("peek", id=session, cell=wanted)
     except (UnknownCell, UnknownSession) as error:
@@ -130,14 +139,25 @@ async def peek(call: Call, words: list[str]) -> int:
     facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
     if cell["for"] is not None:
         facts["for"] = cell["for"]
-    if cell.get("code"):  # a host of an earlier build does not report it
-        facts["code"] = cell["code"]
-    await _say_output(call, session, cell, facts, {**_extras(cell), **_why(cell)})
+    facts |= _code(cell)
+    extras = {**extras_of(cell), **why(cell)}
+    room = room_beside({**facts, **extras}, bound(call, given) or _PEEK)
+    since = given.numbers.get("--since")
+    since = None if since is None else max(0, int(since))
+    cell = await output_of(call, session, cell, room=room, since=since)
+    said = {**facts, "output": cell["output"], **lost_of(cell), **extras, **cut_facts(cell)}
+    # A host of an earlier build does not know it.
+    cursor = {"cursor": cell["cursor"]} if "cursor" in cell else {}
+    await call.output.line(jsoned({**said, **cursor}))
     return 0
 
 
-async def _asked(call: Call, words: list[str]) -> tuple[str, str | None]:
-    given = parsed(words, usage="k poll [session] [cell_id]", flags=("-j",))
+def _code(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return the beginning of a cell's code; a host of an earlier build does not report it."""
+    return {"code": cell["code"]} if cell.get("code") else {}
+
+
+async def _asked(call: Call, given: Parsed) -> tuple[str, str | None]:
     first, second = [*given.words, None, None][:2]
     return await resolved(call, first), second
 
@@ -228,125 +248,3 @@ def _status(cell: dict[str, Any], *, own: bool) -> int:
     by_status = {"timeout": _TIMED_OUT, "waiting": _WAITS}
     unmet = UNMET_STATUS if cell.get("unmet") else 0
     return by_status.get(cell["status"]) or cell_status(cell) or unmet
-
-
-def _extras(cell: dict[str, Any]) -> dict[str, Any]:
-    """What the contract does not have comes last, and only when there is something to say."""
-    told = cell["status"] == "done" or cell["error"] == "exited"
-    # An exit code that nobody could report is null. A host of an earlier build does not tell.
-    unknown = cell.get("exit_code_unknown", False)
-    code = {"exit_code": cell["exit_code"]} if told and (cell["exit_code"] or unknown) else {}
-    others = {name: cell[name] for name in ("matched", "unmet", "now", "hint") if cell.get(name)}
-    return {**code, **others}
-
-
-def _why(cell: dict[str, Any]) -> dict[str, Any]:
-    return {"error": cell["error"]} if cell["error"] else {}
-
-
-async def _say_json(call: Call, session: str, cell: dict[str, Any]) -> None:
-    facts = {"cell_id": cell["cell_id"], "status": cell["status"]}
-    if cell["status"] == "timeout":
-        await call.output.line(jsoned({**facts, "output": "", **_extras(cell)}))
-    elif cell["status"] == "error":
-        extras = _extras(cell)
-        if cell["error"] == "exited":
-            extras = {"exit_code": cell["exit_code"], **extras}
-        await call.output.line(jsoned({**facts, "output": cell["error"], **extras}))
-    else:
-        if cell["for"] is not None:
-            facts["for"] = cell["for"]
-        await _say_output(call, session, cell, facts, _extras(cell))
-
-
-async def _say_output(
-    call: Call,
-    session: str,
-    cell: dict[str, Any],
-    facts: dict[str, Any],
-    extras: dict[str, Any],
-) -> None:
-    """Say an object whose `output` may be larger than memory is to hold: page by page."""
-    if not cell["truncated"] or _grows(cell):
-        await call.output.line(jsoned({**facts, "output": cell["output"], **extras}))
-        return
-    lost = 0
-    await call.output.write(jsoned(facts)[:-1] + ', "output": "')
-    async with contextlib.aclosing(_pages(call, session, cell)) as pages:
-        async for page in pages:
-            lost += page["lost"]
-            await call.output.write(jsoned(page["text"])[1:-1])
-    extras = {**({"lost": lost} if lost else {}), **extras}
-    await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
-
-
-async def _say_plain(call: Call, session: str, cell: dict[str, Any]) -> None:
-    if cell["status"] == "error":
-        await call.output.line(cell["error"])
-    elif cell["status"] == "timeout":
-        await call.output.line("")
-        await call.output.err(
-            f"k: timed out; cell {cell['cell_id']} runs on: k peek {session} shows its output, "
-            f"k poll {session} collects it, k int {session} stops it"
-        )
-        if cell["hint"]:
-            await call.output.err(f"k: {cell['hint']}")
-    else:
-        await _say_text(call, session, cell)
-    if cell.get("now"):
-        await call.output.err(f"k: {cell['hint']}")
-    if cell.get("unmet") and cell["status"] != "timeout":
-        await call.output.err(f"k: {cell['unmet']} did not come true")
-    if _grows(cell):
-        await call.output.err(
-            f"k: {cell['matched']} came true; cell {cell['cell_id']} runs on: "
-            f"k peek {session} shows its output, k int {session} stops it"
-        )
-    if cell["status"] == "waiting":
-        hint = cell["hint"] or (
-            f"answer with k answer {session} TEXT (or k keys), or stop it with k int {session}"
-        )
-        await call.output.err(f"k: waiting for {cell['for']}: {hint}")
-
-
-def _grows(cell: dict[str, Any]) -> bool:
-    """Whether the cell runs on: its output may never end, so its beginning and end must do."""
-    return cell["status"] == "running" and bool(cell.get("matched"))
-
-
-async def _say_text(call: Call, session: str, cell: dict[str, Any]) -> None:
-    if not cell["truncated"] or _grows(cell):
-        await call.output.line(cell["output"])
-        return
-    async with contextlib.aclosing(_pages(call, session, cell)) as pages:
-        async for page in pages:
-            await call.output.write(not_kept(page["lost"]) + page["text"])
-    await call.output.line("")
-
-
-def not_kept(count: int) -> str:
-    """Return the line that stands for text which the session no longer has."""
-    return f"[... {count} bytes could not be kept ...]\n" if count else ""
-
-
-async def _pages(
-    call: Call, session: str, cell: dict[str, Any]
-) -> AsyncGenerator[dict[str, Any], None]:
-    """Yield the output, page by page; while one is said, the next is on its way."""
-
-    def fetch(since: int) -> asyncio.Task[dict[str, Any]]:
-        asking = call.ops.ask("output", id=session, cell=cell["cell_id"], since=since)
-        return asyncio.get_running_loop().create_task(asking)
-
-    coming: asyncio.Task[dict[str, Any]] | None = fetch(cell.get("since", 0))
-    try:
-        while coming is not None:
-            page = await coming
-            coming = fetch(page["next"]) if page["more"] else None
-            await asyncio.sleep(0)  # so that it is asked for now, not when this one was said
-            if page["lost"]:
-                await call.output.err(f"k: {page['lost']} bytes of the output are no longer kept")
-            yield page
-    finally:
-        if coming is not None:
-            coming.cancel()

@@ -22,7 +22,7 @@ Usage:
                                               its next question or its end, new output only
   k batch  [-j] [-e] [-t N] <session> <code>...
                                               run each, stop at the first failure
-  k peek   [session] [cell_id]                output so far, nothing collected
+  k peek   [--since N] [session] [cell_id]    output so far, nothing collected
   k notify [session] <message>                notification
   k int    [session]                          ctrl-c, and what it takes
   k kill   <session>... | --all               kill + cleanup
@@ -51,6 +51,11 @@ A session has the environment of the caller of k new. Pagers are off in it
 122: unknown, because a nested or remote shell does not report it).
 -u: 0 when COND came true, else as -e; 9: it ended well, but COND did not come true.
 
+Agent mode: -m BYTES, or K_MAX=8000 in the environment, bounds every answer
+(not watch): beginning, end, number of lines left out ("left_out") and the file
+with everything ("path"). A timeout or error then has the output in "so_far",
+poll the cell's "code". -m 0 switches it off. peek is always bounded, to 8000.
+
 When is a cell finished?
   By itself: bash, zsh, fish, sh, python, ipython, node, psql, sqlite3 and gdb
   mark the end of each command; elsewhere the prompt of whoever reads the
@@ -73,6 +78,8 @@ JSON output (-j / fire / poll / peek):
                  "output": "..."}   or "secret"; k answer, or k int
   timeout:      {"cell_id": "...", "status": "timeout", "output": ""}
                 it runs on: k peek shows its output, k poll collects it
+  peek:         as done, with "code" before "output" and "cursor" at the end:
+                k peek --since CURSOR shows only what was written after that
   timeout(2+):  {"cell_id": "...", "status": "timeout", "output": "use k int or k kill"}
   error:        {"status": "error", "output": "..."}
   cell error:   {"cell_id": "...", "status": "error", "output": "..."}

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from agent_pty.core.safe import one_line
-from agent_pty.words.call import Call, jsoned
+from agent_pty.words.bounded import bound, say, say_list
+from agent_pty.words.call import Call
 from agent_pty.words.cell import resolved
 from agent_pty.words.option import parsed
 from agent_pty.words.screen import asked
@@ -64,9 +65,12 @@ async def history(call: Call, words: list[str]) -> int:
     lines = int(max(0, given.numbers.get("-n", 5))) * _PER_STEP
     # Blank and repeated lines are left out afterwards, so ask for more.
     past = await asked(call, "history", name, lines=min(100_000, lines * 4))
+    most, rest = bound(call, given), f"agent-pty read {name}"
     if "-j" in given.flags:
-        await call.output.line(jsoned(past["entries"][-lines:] if lines else []))
+        entries = past["entries"][-lines:] if lines else []
+        await say_list(call, entries, most=most, rest=rest)
         return 0
-    for line in lines_of(past["entries"])[-lines:] if lines else []:
-        await call.output.line(line)
+    shown = lines_of(past["entries"])[-lines:] if lines else []
+    if shown:
+        await say(call, "\n".join(shown), most=most, rest=rest)
     return 0

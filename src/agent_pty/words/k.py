@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from agent_pty import __version__
 from agent_pty.core.did_you_mean import did_you_mean
-from agent_pty.words import answer, batch, cell, history, screen, send, session, wait, watch
+from agent_pty.words import (
+    answer,
+    batch,
+    cell,
+    execute,
+    history,
+    screen,
+    send,
+    session,
+    wait,
+    watch,
+)
+from agent_pty.words.bounded import refused_text
 from agent_pty.words.call import Call, Refusal, Verb
 from agent_pty.words.help import K_HELP, help_of
 
@@ -14,7 +26,7 @@ _VERBS: dict[str, Verb] = {
     "ls": session.ls,
     "status": session.status,
     "notify": session.notify,
-    "exec": session.execute,
+    "exec": execute.execute,
     "list": session.ls,
     "run": cell.run,
     "await": cell.run,
@@ -58,7 +70,7 @@ async def run(call: Call, argv: list[str]) -> int:
     try:
         return await _VERBS[verb](call, words)
     except Refusal as refusal:
-        await call.output.line(str(refusal))
+        await call.output.line(refused_text(call, str(refusal)))
         if refusal.advice:
             await call.output.err(f"k: {refusal.advice}")
         return 1

@@ -15,6 +15,7 @@ _WEEK = 7 * 24 * 3600
 # The same words as in `agent-pty`.
 _LONG = {"--json": "-j", "--timeout": "-t", "--until": "-u"}
 _LIMIT = "-t"
+BOUND = "-m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +39,9 @@ def parsed(
     """Take options off the front; an unknown one is no option but the first word.
 
     Flags may be written as one word (`-je`); the option at its end may take a value (`-jt 5m`).
-    Those of *texts* may be repeated.
+    Those of *texts* may be repeated. Every command takes `-m`, the bound of its answer in bytes.
     """
+    numbers = (*numbers, BOUND)
     rest, seen = list(words), set[str]()
     given: dict[str, list[str]] = {}
     while rest:

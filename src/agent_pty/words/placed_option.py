@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from agent_pty.core.duration import seconds
 from agent_pty.errors import BadRequest
 from agent_pty.words.call import Refusal
+from agent_pty.words.option import BOUND
 
 _WEEK = 7 * 24 * 3600
 
@@ -42,7 +43,11 @@ def placed(
     flags: Sequence[str] = ("-j",),
     values: Sequence[str] = (),
 ) -> Placed:
-    """Separate options from at most *most* words; `--name value` may be `--name=value`."""
+    """Separate options from at most *most* words; `--name value` may be `--name=value`.
+
+    Every command takes `-m`, the bound of its answer in bytes.
+    """
+    values = (*values, BOUND)
     rest, words = list(given), list[str]()
     seen, found = set[str](), dict[str, list[str]]()
     while rest:

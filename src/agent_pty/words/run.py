@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,10 @@ from typing import Any
 
 import msgspec
 
+from agent_pty.core.command import text_room
+from agent_pty.core.compact_json import json_line
 from agent_pty.core.safe import safe_json
+from agent_pty.core.short_json import shortened
 from agent_pty.errors import AgentPtyError, Usage
 from agent_pty.words import advice
 from agent_pty.words.agent_pty import parsed
@@ -82,7 +84,11 @@ class CommandCall:
 
     async def show_json(self, answer: Any) -> None:
         """Print JSON."""
-        await self.print(pretty(answer))
+        await self.print(self.encoded(answer))
+
+    def encoded(self, answer: Any) -> str:
+        """Return JSON: one compact line, unless a person reads it."""
+        return json_line(answer, for_people=self.call.terminal)
 
     async def warn(self, text: str) -> None:
         """Print a line to standard error."""
@@ -103,11 +109,6 @@ class CommandCall:
     async def write_file(self, path: str, data: bytes) -> None:
         """Write a file."""
         await self.caller.write_file(path, data)
-
-
-def pretty(value: Any) -> str:
-    """Return JSON for people and programs, one value, with a line end."""
-    return safe_json(json.dumps(value, indent=2, ensure_ascii=False)) + "\n"
 
 
 async def run(call: Call, caller: Caller, argv: Sequence[str]) -> int:
@@ -146,7 +147,8 @@ async def _carried_out(one: Subcommand, call: CommandCall) -> int:
 async def _report(call: CommandCall, error: AgentPtyError) -> None:
     if call.json:
         failed = {"ok": False, "error": str(error), "code": error.code, "details": error.details}
-        await call.show_json(failed)
+        room = text_room(call)
+        await call.show_json(failed if room is None else shortened(failed, room, rest=""))
     await call.warn(f"error: {error}")
     session = getattr(call.options, "name", None)
     line = await advice.advice(call.call.ops, error, session, advice.AGENT_PTY)

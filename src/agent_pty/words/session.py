@@ -1,4 +1,4 @@
-"""The words about sessions: `new`, `kill`, `ls`, `status`, `notify`, `exec`."""
+"""The words about sessions: `new`, `kill`, `ls`, `status`, `notify`."""
 
 from __future__ import annotations
 
@@ -6,27 +6,24 @@ import asyncio
 import os
 import secrets
 import shlex
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from agent_pty.core.exit_code import program_status
 from agent_pty.core.layout import expanded
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.ops.op import PASSING
 from agent_pty.words import advice
+from agent_pty.words.bounded import bound, say, say_list
 from agent_pty.words.call import Call, Refusal, checked, jsoned
-from agent_pty.words.cell import advise, not_kept, resolved
-from agent_pty.words.interrupt import GivenUp, give_up
+from agent_pty.words.cell import advise, resolved
 from agent_pty.words.new_options import NewOptions, parsed_new
-from agent_pty.words.option import milliseconds, parsed
+from agent_pty.words.option import parsed
 
-_ROWS, _COLS = 40, 120
+ROWS, COLS = 40, 120
 _READY_MS = 20_000
-_TIMED_OUT, _INTERRUPTED = 124, 130
 _KILL = "k kill <session>... | --all"
-_EXEC = "k exec [-j] [-t N] [--pager] -- argv..."
 # With any of these a command needs a shell to be understood.
 _SHELL_SIGNS = frozenset("|&;<>()$`\\\"'*?[]#~=%{}!\n")
 
@@ -234,18 +231,23 @@ async def _say_killed(call: Call, name: str, killed: dict[str, Any] | None, *, j
 async def ls(call: Call, words: list[str]) -> int:
     """List our sessions, name first."""
     given = parsed(words, usage="k ls", flags=("-j",))
-    sessions = await call.ops.ask("list")
+    sessions, most = await call.ops.ask("list"), bound(call, given)
     if "-j" in given.flags:
-        await call.output.line(jsoned([_shown(one) for one in sessions]))
+        entries = [_shown(one) for one in sessions]
+        await say_list(call, entries, most=most, rest="agent-pty list --json")
     elif not sessions:
         await call.output.line("no sessions")
     else:
         width = max(len(one["id"]) for one in sessions)
-        for one in sessions:
-            program, state = one_line(shlex.join(one["argv"])), _state(one)
-            state = "output paused" if one.get("output_paused") else state
-            await call.output.line(f"{one['id']:<{width}}  {state:<9} {program}".rstrip())
+        lines = [_line(one, width) for one in sessions]
+        await say(call, "\n".join(lines), most=most, rest="agent-pty list")
     return 0
+
+
+def _line(one: dict[str, Any], width: int) -> str:
+    program, state = one_line(shlex.join(one["argv"])), _state(one)
+    state = "output paused" if one.get("output_paused") else state
+    return f"{one['id']:<{width}}  {state:<9} {program}".rstrip()
 
 
 def _shown(one: dict[str, Any]) -> dict[str, Any]:
@@ -286,94 +288,3 @@ async def notify(call: Call, words: list[str]) -> int:
     plain = f"OK notified: {one_line(message)}"
     await call.output.line(jsoned(done) if "-j" in given.flags else plain)
     return 0
-
-
-async def execute(call: Call, words: list[str]) -> int:
-    """Run one program in a terminal of its own and say what it wrote; exit as it did."""
-    given = parsed(words, usage=_EXEC, flags=("-j", "-e", "--pager"), numbers=("-t",))
-    argv = given.words[1:] if given.words[:1] == ["--"] else given.words
-    if not argv:
-        raise Refusal(f"usage: {_EXEC}")
-    limit = max(0, milliseconds(given, 30))
-    asking = call.ops.ask(
-        "exec",
-        argv=argv,
-        repo=call.cwd,
-        timeout_ms=limit,
-        rows=_ROWS,
-        cols=_COLS,
-        environment=await call.environment(),
-        pager="--pager" in given.flags,
-    )
-    try:
-        done = await call.interrupted.guard(asking, give_up)
-    except GivenUp:
-        return _INTERRUPTED
-    except AgentPtyError as error:
-        failed = {"status": "error", "output": str(error)}
-        await call.output.line(jsoned(failed) if "-j" in given.flags else str(error))
-        return 1
-    return await _say_executed(call, done, json="-j" in given.flags)
-
-
-async def _say_executed(call: Call, done: dict[str, Any], *, json: bool) -> int:
-    code = 128 + done["signal"] if done["signal"] else done["exit_code"]
-    kept = done["truncated"] and not done["running"]
-    pages = _pages(call, done["session"]) if kept else _one(done)
-    if json:
-        extras = {"session": done["session"]} if done["running"] else {}
-        known = code == 0 or (done["running"] and code is None)
-        await _say_json(call, done, pages, extras | ({} if known else {"exit_code": code}))
-    else:
-        await _say_plain(call, pages)
-    if kept:  # only for its output
-        await call.ops.ask("kill", id=done["session"])
-    if done["running"]:
-        await call.output.err(f"k: timed out; it goes on as session {done['session']}")
-        return _TIMED_OUT
-    return program_status(done["exit_code"], done["signal"])
-
-
-# Text, and how many bytes before it are missing.
-Page = tuple[str, int]
-
-
-async def _pages(call: Call, session: str) -> AsyncIterator[Page]:
-    since, more = 0, True
-    while more:
-        page = await call.ops.ask("read", id=session, since=since)
-        yield page["text"], _missing(page)
-        since, more = page["cursor"], page["more"]
-
-
-async def _one(done: dict[str, Any]) -> AsyncIterator[Page]:
-    yield done["output"], _missing(done)
-
-
-def _missing(answer: dict[str, Any]) -> int:
-    gap = answer.get("gap")
-    return int(gap["end"] - gap["start"]) if gap else 0
-
-
-async def _say_json(
-    call: Call, done: dict[str, Any], pages: AsyncIterator[Page], extras: dict[str, Any]
-) -> None:
-    """Say an object whose output may be large; its last line end is no part of it."""
-    status = "timeout" if done["running"] else "done"
-    await call.output.write(f'{{"status": "{status}", "output": "')
-    held, lost = "", 0
-    async for page, missing in pages:
-        text, lost = held + page, lost + missing
-        held = "\n" if text.endswith("\n") else ""
-        await call.output.write(jsoned(text.removesuffix("\n"))[1:-1])
-    extras = {**({"lost": lost} if lost else {}), **extras}
-    await call.output.line('"' + (", " + jsoned(extras)[1:-1] if extras else "") + "}")
-
-
-async def _say_plain(call: Call, pages: AsyncIterator[Page]) -> None:
-    last = "\n"
-    async for text, missing in pages:
-        await call.output.write(not_kept(missing) + text)
-        last = text[-1:] or last
-    if last != "\n":
-        await call.output.line("")

@@ -6,7 +6,8 @@ from typing import Any
 
 from agent_pty.errors import AgentPtyError, SessionEnded, WaitTimeout
 from agent_pty.words import advice
-from agent_pty.words.call import Call, Refusal, jsoned
+from agent_pty.words.bounded import placed_bound, say, say_object
+from agent_pty.words.call import Call, Refusal
 from agent_pty.words.cell import resolved
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.placed_option import Placed, placed
@@ -49,15 +50,15 @@ async def _say_met(call: Call, given: Placed, session: str, seen: dict[str, Any]
     guess = {"guess": True} if seen.get("guess") else {}
     plain = f"{'ERR' if seen['failed'] else 'OK'} {session} {status} {seen['matched']}"
     match = seen["match"] or ""
+    most, rest = placed_bound(call, given), f"agent-pty screen {session}"
     line = seen.get("line") or match  # a host of an earlier build does not report it
     if "-j" in given.flags:
         more = {"line": line} if line != match else {}
         found = {**facts, "match": match, "cursor": seen["cursor"], **more}
-        await call.output.line(jsoned({**found, **guess}))
+        await say_object(call, {**found, **guess}, most=most, rest=rest)
     else:
-        await call.output.line(plain)
-        if line and line != seen["matched"]:
-            await call.output.line(line)
+        shown = f"{plain}\n{line}" if line and line != seen["matched"] else plain
+        await say(call, shown, most=most, rest=rest)
         if guess:
             await call.output.err("k: the prompt is a guess: the program does not mark it")
     return 1 if seen["failed"] else 0
@@ -68,13 +69,14 @@ async def _say_unmet(
 ) -> int:
     """Say that it did not come true, and how the screen ends."""
     status = "timeout" if isinstance(error, WaitTimeout) else "exited"
+    most, rest = placed_bound(call, given), f"agent-pty screen {session}"
     screen = _last_lines(error.details.get("observation"))
     if "-j" in given.flags:
         facts = {"session": session, "status": status, "output": str(error), "screen": screen}
-        await call.output.line(jsoned(facts))
+        await say_object(call, facts, most=most, rest=rest)
     else:
         if screen:
-            await call.output.line(screen)
+            await say(call, screen, most=most, rest=rest)
         await call.output.err(f"k: {error}")
     return _TIMED_OUT if status == "timeout" else 1
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_pty.ops.batch import Done
     from agent_pty.ops.cell import Done as CellDone
     from agent_pty.ops.cell import Past
-    from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
+    from agent_pty.ops.cell_model import CellFact, CellReport, OutputExcerpt, OutputPage
     from agent_pty.ops.doing import DoingNow
     from agent_pty.ops.keys import Pasted, Pressed
     from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen
@@ -164,6 +164,13 @@ class SessionOperations(abc.ABC):
     def output(self, cell: str, *, since: int = 0, max_bytes: int = 262144) -> OutputPage:
         """Read a cell's output in pages; that of the last cell even after it was collected."""
         answer: OutputPage = self.ask("output", cell=cell, since=since, max_bytes=max_bytes)
+        return answer
+
+    def excerpt(self, cell: str, *, since: int = 0, fit: int = 8000) -> OutputExcerpt:
+        """Read the beginning and the end of a cell's output, and how many lines are between
+        them.
+        """
+        answer: OutputExcerpt = self.ask("excerpt", cell=cell, since=since, fit=fit)
         return answer
 
     def ready(self, *, timeout_ms: int = 20000) -> CellDone:

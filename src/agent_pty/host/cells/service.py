@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 import time
-from collections import deque
 from collections.abc import Sequence
 
 import msgspec
 from msgspec import UNSET
 
+from agent_pty.core.budget import Ends, fitted
 from agent_pty.core.history import Entry, told
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.errors import UnknownCell
 from agent_pty.host import principal
 from agent_pty.host.cells.answer import Answerer
 from agent_pty.host.cells.cell import Cell, Result
+from agent_pty.host.cells.output_files import OutputFiles
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.runner import CellRunner
 from agent_pty.host.cells.until import Until
 from agent_pty.host.events import Notify
 from agent_pty.host.terminal.pages import tail
 from agent_pty.host.terminal.terminal import Terminal
-from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage, Status
-from agent_pty.store.atomic import write_all
+from agent_pty.ops.cell_model import CellFact, CellReport, OutputExcerpt, OutputPage, Status
 
 _PAGE = 1024 * 1024
 _NOTHING = OutputRange(start=0, end=0)
 # Nothing to tell yet: it runs, if perhaps longer than it should.
 _UNDECIDED = ("fired", Status.RUNNING, Status.TIMEOUT)
 _HISTORY_BYTES = 1024 * 1024
-# Files with large outputs; the oldest goes first.
-_MOST_SPILLS = 16
 
 
 class _Reference(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,14 +41,13 @@ class _Reference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CellService:
-    """See `ops.context.Cells`. *directory* is the session's own."""
+    """See `ops.context.Cells`."""
 
     def __init__(self, runner: CellRunner, terminal: Terminal, answerer: Answerer) -> None:
         self._runner = runner
         self._answerer = answerer
         self._terminal = terminal
-        self._directory = terminal.output.directory
-        self._spills: deque[str] = deque()
+        self._files = OutputFiles(f"{terminal.output.directory}/cells")
 
     async def ready(self, patience: float) -> None:
         """Return once a command can be typed."""
@@ -106,7 +101,7 @@ class CellService:
         """Tell how a cell is and what it wrote so far, and leave everything as it is."""
         results = self._runner.results
         newest = self._runner.active or results.last or results.newest()
-        cell = newest if cell_id is None else self._asked(cell_id)
+        cell = newest if cell_id is None else self._readable(cell_id)
         if cell is None:
             raise UnknownCell("no cell was run yet")
         return await self._full(cell, spill=spill)
@@ -158,10 +153,40 @@ class CellService:
 
     def page(self, cell_id: str, *, since: int, limit: int) -> OutputPage:
         """Return part of a cell's output."""
+        output = self._output(self._readable(cell_id))
+        return output.read(self._terminal.output.log, since, limit)
+
+    async def excerpt(self, cell_id: str, *, since: int, room: int) -> OutputExcerpt:
+        """Return the two ends of a cell's output, and the file that has all of it."""
+        cell, terminal = self._readable(cell_id), self._terminal
+        output, cursor = self._output(cell), self._cursor(cell)
+        if cell.hint is not None:  # a full-screen program: its screen is what it says
+            rest = f"all of it: agent-pty screen {terminal.name}"
+            seen = fitted(terminal.output.emulator.text(), room, rest=rest)
+            return OutputExcerpt(text=seen.text, left_out=seen.left_out, cursor=cursor)
+        ends, lost = await self._ends(output, since, room)
+        if (text := ends.text) is not None:
+            return OutputExcerpt(text=text, cursor=cursor, lost=lost)
+        path = await self._files.save(cell_id, output, terminal.output.log)
+        rest = f"all of it: {path}" if path else f"all of it: agent-pty read {terminal.name}"
+        seen = ends.cut(rest=len(rest)).fitted(rest)
+        return OutputExcerpt(
+            text=seen.text, left_out=seen.left_out, path=path, cursor=cursor, lost=lost
+        )
+
+    async def _ends(self, output: OutputRange, since: int, room: int) -> tuple[Ends, int]:
+        ends, place, more, lost = Ends(room), since, True, 0
+        while more:
+            page = output.read(self._terminal.output.log, place, _PAGE)
+            ends.feed(page.text)
+            place, more, lost = page.next, page.more, lost + page.lost
+            await asyncio.sleep(0)  # others get their turn
+        return ends, lost
+
+    def _readable(self, cell_id: str) -> Cell:
         active = self._runner.active
         running = active is not None and active.id == cell_id
-        cell = active if running and active else self._runner.results.readable(cell_id)
-        return self._output(cell).read(self._terminal.output.log, since, limit)
+        return active if running and active else self._runner.results.readable(cell_id)
 
     async def interrupt(self) -> CellReport | None:
         """Stop the running cell."""
@@ -211,14 +236,23 @@ class CellService:
         capture = self._runner.capture_of(cell)
         return capture.so_far() if capture is not None else _NOTHING
 
+    def _cursor(self, cell: Cell) -> int:
+        """Return where a later excerpt goes on: an unfinished line comes again, as a whole."""
+        output = self._output(cell)
+        if cell.result is not None:
+            return output.size
+        # The end of the last line is no part of an output, but it has been read.
+        written = output.end > output.start
+        return self._terminal.output.log.committed - output.start if written else 0
+
     async def _full(self, cell: Cell, *, spill: bool, since: int = 0) -> CellReport:
         """Report a cell with its output after the first *since* bytes."""
         report = self._report(cell, since=since)
         if not (spill and report.truncated and cell.result is not None):
             return report
-        return msgspec.structs.replace(
-            report, path=await self._spilled(cell.id, cell.result.output.after(since))
-        )
+        log = self._terminal.output.log
+        path = await self._files.save(cell.id, cell.result.output.after(since), log)
+        return msgspec.structs.replace(report, path=path)
 
     def _report(self, cell: Cell, *, since: int = 0) -> CellReport:
         log, result = self._terminal.output.log, cell.result
@@ -247,6 +281,7 @@ class CellService:
             lost=output.lost(log),
             since=since or msgspec.UNSET,
             now=result.now if result else None,
+            cursor=self._cursor(cell),
         )
 
     def _paused(self, cell: Cell) -> str | None:
@@ -254,33 +289,3 @@ class CellService:
         terminal = self._terminal
         held_back = cell.result is None and terminal.output_paused
         return paused_remark(terminal.name) if held_back else None
-
-    async def _spilled(self, cell_id: str, output: OutputRange) -> str | None:
-        """Write a large output to a file that any tool can read; None if the disk is full."""
-        path = f"{self._directory}/cells/{cell_id}.txt"
-        try:
-            os.makedirs(f"{self._directory}/cells", mode=0o700, exist_ok=True)
-            await self._copy(output, path)
-        except OSError:  # the output is still there, by pages
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-            return None
-        if path in self._spills:  # asked for again: it is the newest now
-            self._spills.remove(path)
-        self._spills.append(path)
-        while len(self._spills) > _MOST_SPILLS:
-            with contextlib.suppress(OSError):
-                os.unlink(self._spills.popleft())
-        return path
-
-    async def _copy(self, output: OutputRange, path: str) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-        file, place, more = os.open(path, flags, 0o600), 0, True
-        try:
-            while more:
-                page = output.read(self._terminal.output.log, place, _PAGE)
-                write_all(file, page.text.encode())
-                place, more = page.next, page.more
-                await asyncio.sleep(0)  # others get their turn
-        finally:
-            os.close(file)

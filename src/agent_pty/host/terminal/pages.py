@@ -28,6 +28,7 @@ class Page:
     """Text, where to read on, and what is missing before it."""
 
     text: str
+    begin: int  # cursor of the text
     cursor: int
     gap: Gap | None
     more: bool
@@ -58,7 +59,11 @@ def page(
     if place > log.committed:
         output.show()
     return Page(
-        text=data.decode(errors="replace"), cursor=_cursor(output, place), gap=gap, more=more
+        text=data.decode(errors="replace"),
+        begin=_cursor(output, excerpt.place),
+        cursor=_cursor(output, place),
+        gap=gap,
+        more=more,
     )
 
 
@@ -197,4 +202,5 @@ class TranscriptReader:
             state=self._terminal.state,
             exit_code=ending.code,
             signal=ending.signal,
+            begin=found.begin,
         )
