@@ -50,6 +50,7 @@ def request(**fields: Any) -> bytes:
 
 # The contract of every error: its code, and the status it gives the command line.
 CODES = {
+    "bad_config": 1,
     "bad_request": 1,
     "busy": 1,
     "daemon_error": 1,
@@ -59,6 +60,7 @@ CODES = {
     "answer_gone": 1,
     "error": 1,
     "exited": 5,
+    "forbidden": 1,
     "usage": 2,
     "caller_error": 1,
     "host_lost": 6,
@@ -67,12 +69,15 @@ CODES = {
     "key_reused": 1,
     "active_cell": 1,
     "interrupt_failed": 1,
+    "not_offered": 1,
     "not_ready": 1,
+    "not_waiting": 1,
     "unknown_cell": 1,
     "session_exists": 1,
     "spawn_failed": 1,
     "timeout": 4,
     "too_large": 1,
+    "unauthorized": 1,
     "unknown_op": 1,
     "unknown_session": 1,
     "version_mismatch": 1,

@@ -298,7 +298,10 @@ def test_kil_09_an_unknown_session_is_an_error(agent: Agent) -> None:
     killed = agent.cli("kill", "nobody")
 
     assert killed.returncode == 1
-    assert killed.stderr == "error: unknown session nobody\n"
+    assert killed.stderr.splitlines() == [
+        "error: unknown session nobody",
+        "hint: there are no sessions: agent-pty new --name nobody starts this one",
+    ]
 
 
 def test_kil_10_many_at_once(agent: Agent) -> None:

@@ -86,7 +86,8 @@ def _answer(data: Any) -> str:
     A wait is reported without its screen: a step of its own asks for that.
     """
     given = data if isinstance(data, dict) else {}
-    text = "" if "matched" in given else given.get("output", given.get("text"))
+    waited = "matched" in given and "output" not in given
+    text = "" if waited else given.get("output", given.get("text"))
     if not isinstance(text, str):
         return " " + safe_json(json.dumps(data, ensure_ascii=False))
     facts = [f" {name}={given[name]}" for name in _FACTS if given.get(name) is not None]
