@@ -34,7 +34,6 @@ def _ours(agent: KAgent) -> str:
     report += agent.k("keys", "-s", "tui", "G").need("line 400")
     agent.k("keys", "-s", "tui", "q")
     report += agent.k("run", "tui", "top").need("COMMAND")
-    agent.k("keys", "-s", "tui", "M")
     agent.k("int", "tui").need("OK")
     # What top has left would come again after fzf.
     agent.k("run", "tui", f"clear; {_CHOOSE}").need("gamma")
@@ -51,7 +50,6 @@ def _tmux(agent: TmuxAgent) -> str:
     report += agent.press("tui", "G", sign="line 400")
     agent.press("tui", "q", sign=SHELL)
     report += agent.run("tui", "top", "COMMAND")
-    agent.press("tui", "M", sign="COMMAND")
     agent.press("tui", "q", sign=SHELL)
     agent.run("tui", _CHOOSE, "gamma")
     agent.press("tui", "gam", sign="1/5")
