@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.cli.serve_http import ALLOW_REMOTE
 from agent_pty.client.connection import connect
 from agent_pty.core.command import Command, part
 from agent_pty.core.layout import Layout
@@ -21,6 +22,12 @@ _LOG_DIR = part(
     metavar="DIR",
     help="where evidence is stored (default: as before, at first ~/.agent-pty/runs)",
 )
+_HTTP = part(
+    "http",
+    "--http",
+    metavar="ADDRESS:PORT",
+    help="also serve HTTP there, as long as the daemon lives (see serve-http)",
+)
 _GONE_SECONDS = 15.0
 # Longer than a daemon needs to notice that a host does not answer.
 _STATUS_SECONDS = 10.0
@@ -29,18 +36,23 @@ _KEEP = part("keep", "--keep", action="store_true", help="keep every session for
 
 def serve(call: Invocation) -> int:
     """Run the daemon in this process."""
-    from agent_pty.daemon.serve import run  # noqa: PLC0415  the whole daemon: 150 ms, only here
+    from agent_pty.daemon.own_http import OwnHttp  # noqa: PLC0415  the whole daemon: 150 ms,
+    from agent_pty.daemon.serve import run  # noqa: PLC0415  only here
+    from agent_pty.ops.http import allowed_place  # noqa: PLC0415
 
     name_process("daemon")  # so that it is recognised as one inside a session of another home
     where = call.layout
+    remote = call.options.allow_remote
+    place = call.options.http and allowed_place(call.options.http, remote=remote)
     home.prepare(where)
     log_dir.check(where)
 
-    def say() -> None:
-        sys.stdout.write(f"agent-pty listening on {where.socket}\n")
+    def say(url: str = where.socket) -> None:
+        sys.stdout.write(f"agent-pty listening on {url}\n")
         sys.stdout.flush()
 
-    run(where, on_listening=say)
+    http = OwnHttp(address=place[0], port=place[1], remote=remote, say=say) if place else None
+    run(where, on_listening=say, http=http)
     return 0
 
 
@@ -127,9 +139,10 @@ COMMANDS = (
         "A daemon that a command started ends after ten minutes without session and\n"
         "client, or after AGENT_PTY_IDLE (90s, 30m; 0: never).",
         Command(
-            parts=(_LOG_DIR,),
+            parts=(_LOG_DIR, _HTTP, ALLOW_REMOTE),
             examples=(
                 "agent-pty serve --socket ~/.agent-pty.sock",
+                "agent-pty serve --http 127.0.0.1:4319",
                 "agent-pty serve --socket /tmp/ci.sock --log-dir ./logs",
             ),
         ),

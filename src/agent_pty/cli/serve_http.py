@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import sys
 
 from agent_pty.cli.command import Invocation, client_command
 from agent_pty.core.command import Command, part
+from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonUnreachable
+from agent_pty.store.lock import Lock
 
 _DEFAULT = "127.0.0.1:4319"
 # Daemons that go away one after the other, before they have said anything.
 _MOST_FAILURES = 10
+_GONE_SECONDS = 15.0
+ALLOW_REMOTE = part(
+    "allow_remote",
+    "--allow-remote",
+    action="store_true",
+    help="also listen beyond this machine, without encryption",
+)
 
 
 def serve_http(call: Invocation) -> int:
     """Have the daemon serve HTTP until Ctrl-C; a daemon that dies is followed by the next one."""
     wanted = {"addr": call.options.addr, "allow_remote": call.options.allow_remote}
-    failures, shown = 0, ""
+    failures, shown, crashed = 0, "", False
     while failures < _MOST_FAILURES:
         try:
-            # Started only once: a daemon that was stopped shall stay so.
-            with call.connect(start=not shown) as connection:
+            # A daemon that was stopped shall stay so.
+            with call.connect(start=not shown or crashed) as connection:
                 stream, _ = connection.stream("serve_http", **wanted)
                 with stream.makefile("rb") as lines:
                     for line in lines:
@@ -29,10 +40,14 @@ def serve_http(call: Invocation) -> int:
                         # Port 0 was a wish for any port; from now on it must be this one.
                         wanted["addr"] = told["url"].removeprefix("http://")
                         shown = _say(call, told) if told["url"] != shown else shown
-                        failures = 0
+                        failures, crashed = 0, False
         except DaemonUnreachable:
             if not shown:
                 raise
+            crashed = _crashed(call.layout)
+            if crashed:
+                failures += 1
+                continue
             sys.stderr.write("the daemon was stopped\n")
             return 0
         except ConnectionError:
@@ -40,6 +55,19 @@ def serve_http(call: Invocation) -> int:
         failures += 1
     sys.stderr.write("error: the daemon goes away again and again: see agent-pty doctor\n")
     return 1
+
+
+def _crashed(where: Layout) -> bool:
+    """Whether daemon and keeper died and left sessions: only a client starts the next ones."""
+    # A process that is being killed closes its socket before its lock.
+    for path, patience in ((where.daemon_lock, _GONE_SECONDS), (where.keeper_lock, 1.0)):
+        lock = Lock(path)
+        if not lock.acquire(patience=patience):
+            return False
+        lock.release()
+    with contextlib.suppress(OSError):
+        return bool(os.listdir(where.sessions))
+    return False
 
 
 def _say(call: Invocation, told: dict[str, object]) -> str:
@@ -68,12 +96,7 @@ COMMANDS = (
                     metavar="ADDRESS:PORT",
                     help=f"where to listen (default {_DEFAULT}; port 0: a free one)",
                 ),
-                part(
-                    "allow_remote",
-                    "--allow-remote",
-                    action="store_true",
-                    help="also listen beyond this machine, without encryption",
-                ),
+                ALLOW_REMOTE,
                 part("log_dir", "--log-dir", metavar="DIR", help="as for serve"),
             ),
             examples=(

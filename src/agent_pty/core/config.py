@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from agent_pty.core.duration import seconds
-from agent_pty.errors import BadConfig
+from agent_pty.errors import BadConfig, BadRequest
 
 Verdict = Literal["allow", "ask", "deny"]
 # One verdict for everything, or one for each pattern of a command line; the last match counts.
@@ -62,6 +62,6 @@ def parsed(text: str, *, path: str) -> Config:
         )
         config = msgspec.convert(values, Config)
         config.gateway.idle_seconds  # noqa: B018  refused here, where the file is known
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, RecursionError, BadRequest, msgspec.ValidationError) as error:
         raise BadConfig(f"{path}: {error}", path=path) from error
     return config

@@ -13,6 +13,7 @@ def status_text(facts: dict[str, Any]) -> str:
         f"agent-pty daemon running: {facts['session_count']} session(s)",
         f"pid {facts['pid']}, up {age(facts['uptime_s'] * 1000)}",
         *(_host(one) for one in facts.get("hosts") or []),
+        *_gateway(facts.get("gateway")),
     ]
     paused = ", ".join(facts.get("output_paused") or [])  # a daemon of another build may not say it
     return "\n".join([*lines, f"output paused: {paused}"] if paused else lines)
@@ -21,6 +22,13 @@ def status_text(facts: dict[str, Any]) -> str:
 def _host(facts: dict[str, Any]) -> str:
     text = f"host {facts['name']}: pid {facts['pid']}, {facts['sessions']} session(s)"
     return text if facts["responsive"] else f"{text}, does not answer"
+
+
+def _gateway(facts: dict[str, Any] | None) -> list[str]:
+    if facts is None:
+        return []
+    where = ", ".join(facts["urls"]) or "serves nobody"
+    return [f"gateway: pid {facts['pid']}, {where}"]
 
 
 def status_object(socket: str | None, *, error: str | None) -> dict[str, Any]:

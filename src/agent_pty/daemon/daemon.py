@@ -81,7 +81,7 @@ class Daemon:
         self._keeper = KeeperClient(
             layout, on_event=self._keeper_event, on_new=self._new_keeper, relisten=relisten
         )
-        self._gateway = GatewayClient(self._keeper, adopt)
+        self._gateway = GatewayClient(layout, self._keeper, adopt)
         self._bus = Bus(self._watched)
         self._pool = Pool(
             layout,
@@ -113,8 +113,7 @@ class Daemon:
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
         held = await self._recovery.find_all(self._index.endings())
-        if held.gateway is not None:  # it serves callers, and waits for us
-            await self._gateway.connect()
+        await self._gateway.begin(held.gateway)
         self._index.check()
         self._save_index()
 
@@ -322,6 +321,7 @@ class Daemon:
             "hosts": host_facts(self._pool, self._registry),
             "uptime_s": int(time.time() - self._started),
             "output_paused": paused,
+            "gateway": self._gateway.facts,
         }
 
     def shut_down(self, *, keep: bool = False, successor: bool = False) -> None:

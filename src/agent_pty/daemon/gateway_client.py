@@ -12,16 +12,20 @@ from typing import Any
 
 import msgspec
 
+from agent_pty import log
+from agent_pty.core.layout import Layout
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.errors import AgentPtyError, BadRequest, DaemonError
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Fork
+from agent_pty.store import config
 from agent_pty.transports.caller import Caller
 from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Listen, Mcp
 
 # Starting it means importing its libraries; on a busy machine that takes seconds.
 _START_SECONDS = 30.0
 _LEAVE_SECONDS = 2.0
+_MOST_ATTEMPTS = 3
 
 Take = Callable[[socket.socket, bytes], Awaitable[None]]
 Adopt = Callable[[socket.socket, Caller], Awaitable[None]]
@@ -30,7 +34,8 @@ Adopt = Callable[[socket.socket, Caller], Awaitable[None]]
 class GatewayClient:
     """Has the keeper start the gateway when it is needed; *adopt* serves its connections."""
 
-    def __init__(self, keeper: KeeperClient, adopt: Adopt) -> None:
+    def __init__(self, layout: Layout, keeper: KeeperClient, adopt: Adopt) -> None:
+        self._layout = layout
         self._keeper = keeper
         self._adopt = adopt
         self._link: ControlLink | None = None
@@ -38,11 +43,29 @@ class GatewayClient:
         self._starting = asyncio.Lock()
         # How many streams want an address to be served.
         self._wanted: Counter[tuple[str, int]] = Counter()
+        self._urls: dict[tuple[str, int], str] = {}
+        self._pid: int | None = None
 
     @property
     def connected(self) -> bool:
         """Whether there is a gateway that is connected to us."""
         return self._link is not None and self._link.connected
+
+    @property
+    def facts(self) -> dict[str, Any] | None:
+        """What `status` tells of it; None: there is none."""
+        return {"pid": self._pid, "urls": sorted(self._urls.values())} if self.connected else None
+
+    async def begin(self, existing: int | None) -> None:
+        """Connect to the gateway that is there; start one if the configuration wants that.
+
+        The daemon starts whatever happens here: its sessions do not need a gateway.
+        """
+        try:
+            if existing is not None or config.load(self._layout).gateway.warm:
+                await self.connect()
+        except AgentPtyError as error:
+            log.line(f"daemon: no gateway: {error}")
 
     async def connect(self) -> ControlLink:
         """Return the connection; start the gateway first if there is none."""
@@ -55,7 +78,8 @@ class GatewayClient:
         ours, theirs = socket.socketpair()
         with theirs:
             try:
-                await self._keeper.ask(Fork(role="gateway"), [theirs.fileno()])
+                forked = await self._keeper.ask(Fork(role="gateway"), [theirs.fileno()])
+                self._pid = forked.pid or None
             except KeeperError as error:
                 ours.close()
                 raise DaemonError(f"cannot start the gateway: {error}") from error
@@ -82,14 +106,26 @@ class GatewayClient:
         return self._served(first, remote=remote)
 
     async def _listen(self, wanted: Listen) -> dict[str, Any]:
-        link = await self.connect()
-        async with asyncio.timeout(_START_SECONDS):
-            told: dict[str, Any] = await link.ask(wanted)
-        return told
+        for _ in range(_MOST_ATTEMPTS):
+            if not self.connected:
+                config.load(self._layout)  # a gateway could not tell anybody what is wrong there
+            link = await self.connect()
+            try:
+                async with asyncio.timeout(_START_SECONDS):
+                    told: dict[str, Any] = await link.ask(wanted)
+            except TimeoutError:
+                raise DaemonError("the gateway does not answer: see daemon.log") from None
+            except DaemonError:
+                if link.connected:
+                    raise
+                continue  # it was about to die when the keeper passed our connection on
+            return told
+        raise DaemonError("the gateway dies again and again: see daemon.log")
 
     async def _served(self, told: dict[str, Any], *, remote: bool) -> AsyncIterator[bytes]:
         place = (told["address"], told["port"])
         self._wanted[place] += 1
+        self._urls[place] = told["url"]
         try:
             while True:
                 yield msgspec.json.encode({"event": "listening", **told}) + b"\n"
@@ -98,6 +134,7 @@ class GatewayClient:
         finally:
             self._wanted[place] -= 1
             if not self._wanted[place]:
+                del self._wanted[place], self._urls[place]
                 await self._close(place)
 
     async def _close(self, place: tuple[str, int]) -> None:

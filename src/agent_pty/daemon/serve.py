@@ -15,7 +15,8 @@ from agent_pty.core.layout import Layout
 from agent_pty.daemon import idle
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.daemon.listening import Listening
-from agent_pty.errors import DaemonRunning
+from agent_pty.daemon.own_http import OwnHttp, served
+from agent_pty.errors import AgentPtyError, DaemonRunning
 from agent_pty.keeper.signals import pass_over_foreign
 from agent_pty.store import home, log_dir
 from agent_pty.store.lock import Lock
@@ -53,11 +54,12 @@ def run(
     patience: float = 0.0,
     inherited: int | None = None,
     idle_limit: float | None = None,
+    http: OwnHttp | None = None,
 ) -> None:
     """Be the daemon of a home until somebody stops it; refuse if it has one.
 
     *inherited* is the listening socket of the daemon before. After *idle_limit* seconds in which
-    nobody has used it, the daemon stops by itself.
+    nobody has used it, the daemon stops by itself. *http* is served as long as it lives.
     """
     home.prepare(layout)
     lock = Lock(layout.daemon_lock)
@@ -67,11 +69,18 @@ def run(
     listening = Listening(layout.socket, inherited)
     isolated = os.environ.get("AGENT_PTY_ISOLATION", "on") != "off"
     daemon = _serve(
-        layout, listening, isolated=isolated, on_listening=on_listening, idle_limit=idle_limit
+        layout,
+        listening,
+        isolated=isolated,
+        on_listening=on_listening,
+        idle_limit=idle_limit,
+        http=http,
     )
-    asyncio.run(daemon)
-    log_lock.release()
-    lock.release()
+    try:
+        asyncio.run(daemon)
+    finally:
+        log_lock.release()
+        lock.release()
 
 
 async def _serve(
@@ -81,6 +90,7 @@ async def _serve(
     isolated: bool,
     on_listening: Callable[[], None],
     idle_limit: float | None,
+    http: OwnHttp | None,
 ) -> None:
     async def relisten() -> None:
         if not listening.reachable:
@@ -100,8 +110,13 @@ async def _serve(
     _obey_signals(daemon)
     await listen()
     on_listening()
+    failed: AgentPtyError | None = None
     with _stopped_when_idle(daemon, server, idle_limit):
-        stopping = await daemon.stopping
+        try:
+            async with served(daemon, http):
+                stopping = await daemon.stopping
+        except AgentPtyError as error:
+            failed = error
     server.stop_accepting()
     if stopping.keep:
         server.abandon()  # and cancel nothing: they ask the next daemon again
@@ -112,6 +127,8 @@ async def _serve(
         listening.close()
     if not stopping.keep or not (stopping.successor or os.listdir(layout.sessions)):
         _clean(layout)
+    if failed is not None:
+        raise failed
 
 
 @contextlib.contextmanager

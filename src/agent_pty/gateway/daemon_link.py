@@ -61,10 +61,14 @@ class Connection:
 
 
 class DaemonLink:
-    """Hands requests to the daemon. *serve* answers what the daemon asks of the gateway."""
+    """Hands requests to the daemon. *serve* answers what the daemon asks of the gateway.
 
-    def __init__(self, serve: Serve) -> None:
+    *lost* is called when the daemon is gone.
+    """
+
+    def __init__(self, serve: Serve, lost: Callable[[], None]) -> None:
         self._serve = serve
+        self._on_lost = lost
         self._control: ControlLink | None = None
         self._connected = asyncio.Event()
         self._idle: defaultdict[Caller, list[Connection]] = defaultdict(list)
@@ -92,6 +96,7 @@ class DaemonLink:
     def _lost(self) -> None:
         self._connected.clear()
         self._forget_idle()
+        self._on_lost()
 
     def _forget_idle(self) -> None:
         for connections in self._idle.values():

@@ -27,8 +27,8 @@ from agent_pty.transports.http import application
 from agent_pty.transports.http_server import HttpServer, bound
 
 _LOOK_SECONDS = 1.0
-# Without a keeper or a daemon for so long there is nobody to serve for.
-_ALONE_SECONDS = 60.0
+# What the present daemon has not asked for in this time, nobody wants any more.
+_CLAIM_SECONDS = 60.0
 
 
 def main(arguments: dict[str, Any]) -> None:
@@ -46,17 +46,27 @@ class Gateway:
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
         self._idle_limit = config.load(layout).gateway.idle_seconds
-        self._daemon = DaemonLink(self._serve)
+        self._daemon = DaemonLink(self._serve, lost=self._leave_if_alone)
         self._keeper = self._new_link()
         self._servers: dict[tuple[str, int], HttpServer] = {}
         # Addresses that the present daemon has not asked for: the one before it had.
         self._unclaimed: set[tuple[str, int]] = set()
         self._sessions: set[asyncio.Task[None]] = set()
+        # One change at a time: an address is free again when its server has closed.
+        self._changing = asyncio.Lock()
         self._left = asyncio.Event()
         self._used = self._seen = time.monotonic()
 
     def _new_link(self) -> KeeperLink:
-        return KeeperLink(on_event=self._keeper_event, on_lost=lambda: None)
+        return KeeperLink(on_event=self._keeper_event, on_lost=self._leave_if_alone)
+
+    def _leave_if_alone(self) -> None:
+        """Without daemon and keeper, nobody can reach us; those that follow have another gateway.
+
+        It must be able to listen where we do, so there is nothing to wait for.
+        """
+        if not self._daemon.connected and not self._keeper.connected:
+            self._left.set()
 
     async def run(self, daemon: int) -> None:
         """Serve from now on; *daemon* is the first connection to a daemon."""
@@ -94,19 +104,18 @@ class Gateway:
         """End what nobody wants any more, and us if nothing is left."""
         now = time.monotonic()
         if self._daemon.connected:
-            if now - self._seen > _ALONE_SECONDS:
+            if now - self._seen > _CLAIM_SECONDS:
                 for place in list(self._unclaimed):
                     await self._close(Close(address=place[0], port=place[1]))
         else:
             self._unclaimed = set(self._servers)
         if self._servers or self._sessions or self._daemon.busy:
             self._used = now
-        alone = not self._daemon.connected and not self._keeper.connected
-        if not alone:
-            self._seen = self._seen if self._daemon.connected else now
-        idle = self._idle_limit and now - self._used > self._idle_limit
-        if idle or (alone and now - self._seen > _ALONE_SECONDS):
+        if not self._daemon.connected:
+            self._seen = now
+        if self._idle_limit and now - self._used > self._idle_limit:
             self._left.set()
+        self._leave_if_alone()
 
     # -- what the daemon asks for
 
@@ -117,7 +126,8 @@ class Gateway:
         self._used = time.monotonic()
         match asked:
             case Listen():
-                return self._listen(asked)
+                async with self._changing:
+                    return self._listen(asked)
             case Close():
                 return await self._close(asked)
             case Mcp():
@@ -186,7 +196,9 @@ class Gateway:
     async def _close(self, asked: Close) -> None:
         place = (asked.address, asked.port)
         self._unclaimed.discard(place)
-        server = self._servers.pop(place, None)
-        if server is not None:
+        async with self._changing:
+            server = self._servers.pop(place, None)
+            if server is None:
+                return
             await server.close()
             log.line(f"gateway: serves HTTP at {place[0]}:{place[1]} no longer")

@@ -72,6 +72,7 @@ OP = Op(
     where="session",
     handler=attach,
     stream=True,
+    carries="bytes",
     commands=(
         Command(
             parts=(

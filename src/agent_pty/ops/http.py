@@ -27,14 +27,20 @@ class ServeHttp(Request, frozen=True, kw_only=True):
 
 async def serve_http(registry: Registry, request: ServeHttp) -> AsyncIterator[bytes]:
     """Serve until the caller leaves."""
-    address, port = place(request.addr)
-    if not is_loopback(address) and not request.allow_remote:
+    address, port = allowed_place(request.addr, remote=request.allow_remote)
+    return await registry.serve_http(address, port, remote=request.allow_remote)
+
+
+def allowed_place(addr: str, *, remote: bool) -> tuple[str, int]:
+    """Return address and port; refuse one beyond this machine unless *remote*."""
+    address, port = place(addr)
+    if not is_loopback(address) and not remote:
         raise BadRequest(
             f"{address} can be reached by other machines, and what is sent is not encrypted: "
             "listen at 127.0.0.1 and use an ssh tunnel, or say --allow-remote",
             field="addr",
         )
-    return await registry.serve_http(address, port, remote=request.allow_remote)
+    return address, port
 
 
 def place(addr: str) -> tuple[str, int]:

@@ -29,6 +29,7 @@ _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 Cursor = Annotated[int, msgspec.Meta(ge=0)]
 Where = Literal["daemon", "session"]
+Carries = Literal["lines", "bytes"]
 Surface = Literal["socket", "http", "mcp", "python"]
 # Agents may ask for what works in sessions; what decides about them is for operators.
 Audience = Literal["agent", "operator"]
@@ -65,6 +66,8 @@ class Op:
     # stream of the daemon it must be awaited first.
     handler: Callable[[Any, Any], Any]
     stream: bool = False
+    # What a stream consists of: JSON in lines, or what a terminal shows.
+    carries: Carries = "lines"
     # It waits for something outside and is cancelled when its caller disconnects. Any other
     # change is carried out to its end.
     waits: bool = False

@@ -6,27 +6,40 @@ offered here, is the daemon's business.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import functools
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
 from starlette.responses import Response
-from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Mount, Route, Router, WebSocketRoute
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from agent_pty import ops
 from agent_pty.core.http_access import Asked, Doorkeeper, Peer, is_loopback
-from agent_pty.errors import AgentPtyError, BadRequest, Forbidden, TooLarge, Unauthorized
-from agent_pty.ops.op import LARGEST_REQUEST, failure, unexpected
+from agent_pty.errors import (
+    AgentPtyError,
+    BadRequest,
+    DaemonError,
+    Forbidden,
+    TooLarge,
+    Unauthorized,
+)
+from agent_pty.ops.op import LARGEST_REQUEST, decode_head, failure, unexpected
 from agent_pty.transports.caller import Caller, Handle, Streaming
 from agent_pty.transports.openapi import description, offered
 from agent_pty.transports.stream_response import EventStream, first_of
 from agent_pty.transports.tcp_peer import uid_of
+from agent_pty.transports.websocket_input import Incoming
 
 _ONLY = (
     "only POST /request is supported, and GET /ops, /openapi.json and /watch, and a WebSocket at "
@@ -41,6 +54,10 @@ _STATUS = {
     "forbidden": HTTPStatus.FORBIDDEN,
     "internal": HTTPStatus.INTERNAL_SERVER_ERROR,
 }
+# What is read of a request that is too large, before it is refused and the connection closed.
+_MOST_READ = 8 * LARGEST_REQUEST
+# A number that fits into 64 bits.
+_NUMBER = re.compile("[0-9]{1,18}", re.ASCII)
 _SAFE = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
@@ -53,16 +70,31 @@ def application(handle: Handle, doorkeeper: Doorkeeper, *, mcp: ASGIApp) -> ASGI
     surface = _Surface(handle)
     routes = [
         Route("/request", surface.request, methods=["POST"]),
-        Route("/ops", surface.ops, methods=["GET"]),
-        Route("/openapi.json", surface.openapi, methods=["GET"]),
-        Route("/watch", surface.watch, methods=["GET"]),
-        Route("/", surface.page, methods=["GET"]),
+        _Get("/ops", surface.ops),
+        _Get("/openapi.json", surface.openapi),
+        _Get("/watch", surface.watch),
+        _Get("/", surface.page),
         Route("/mcp", mcp, methods=["GET", "POST", "DELETE"]),
         WebSocketRoute("/stream", surface.stream),
     ]
-    handlers: Mapping[Any, Any] = {404: _not_found, 405: _not_found, Exception: _unexpected}
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    handlers: Mapping[Any, Any] = {
+        404: _not_found,
+        405: _not_found,
+        ClientDisconnect: _left,
+        Exception: _unexpected,
+    }
+    # `/request/` is not served: the contract has one path.
+    served = Mount("", Router(routes, redirect_slashes=False))
+    app = Starlette(routes=[served], exception_handlers=handlers)
     return _Guarded(app, doorkeeper)
+
+
+class _Get(Route):
+    """A route for GET alone: a HEAD would open streams that nobody can read."""
+
+    def __init__(self, path: str, endpoint: Callable[[Request], Awaitable[Any]]) -> None:
+        super().__init__(path, endpoint)
+        self.methods = {"GET"}
 
 
 class _Guarded:
@@ -79,12 +111,32 @@ class _Guarded:
         scope["caller"] = Caller(
             transport="websocket" if scope["type"] == "websocket" else "http", uid=uid, pid=None
         )
-        if refused is None:
+        if refused is None and scope["type"] == "http":
+            await self._served(scope, receive, send)
+        elif refused is None:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
-            await WebSocket(scope, receive, send).close(code=1008, reason=str(refused)[:120])
+            await WebSocket(scope, receive, send).send_denial_response(_answer(refused))
         else:
             await _answer(refused)(scope, receive, send)
+
+    async def _served(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer; a request that the end of the server cuts off is told so."""
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            closing = DaemonError("this server is being closed: whether it acted is unknown")
+            envelope = _response(failure(closing), HTTPStatus.SERVICE_UNAVAILABLE)
+            await envelope(scope, receive, send)
 
 
 def _asked(connection: HTTPConnection) -> Asked:
@@ -92,10 +144,16 @@ def _asked(connection: HTTPConnection) -> Asked:
     hosts = headers.getlist("host")
     return Asked(
         host=hosts[0] if len(hosts) == 1 else None,
-        origin=headers.get("origin"),
-        fetch_site=headers.get("sec-fetch-site"),
-        authorization=headers.get("authorization"),
+        origin=_joined(headers, "origin"),
+        fetch_site=_joined(headers, "sec-fetch-site"),
+        authorization=_joined(headers, "authorization"),
     )
+
+
+def _joined(headers: Headers, name: str) -> str | None:
+    """Return a header; one that is there twice has no value that would be accepted."""
+    values = headers.getlist(name)
+    return ", ".join(values) if values else None
 
 
 def _address(scope: Scope) -> str | None:
@@ -125,7 +183,7 @@ class _Surface:
         except AgentPtyError as error:
             return _answer(error)
         if isinstance(answer, Streaming):
-            return EventStream(answer)
+            return EventStream(answer, carries=ops.find(decode_head(payload).op).carries)
         return _response(answer)
 
     async def watch(self, request: Request) -> Response | EventStream:
@@ -135,8 +193,9 @@ class _Surface:
         fields["events"] = query.getlist("event") or None
         since = query.get("since") or request.headers.get("last-event-id")
         if since is not None:
-            fields["since"] = int(since) if since.isdigit() else since
-        answer = await self._handle(msgspec.json.encode(fields), request.scope["caller"])
+            fields["since"] = int(since) if _NUMBER.fullmatch(since) else since
+        payload = msgspec.json.encode(fields)
+        answer = await _unless_left(request, self._handle(payload, request.scope["caller"]))
         return EventStream(answer) if isinstance(answer, Streaming) else _response(answer)
 
     async def ops(self, _request: Request) -> Response:
@@ -154,36 +213,22 @@ class _Surface:
     async def stream(self, socket: WebSocket) -> None:
         """Carry a stream: a request as the first message, its envelope, then bytes both ways."""
         await socket.accept()
-        try:
-            payload = _message(await socket.receive())
-            answer = await self._handle(payload, socket.scope["caller"])
+        # It left: starlette has two ways to say so.
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError):
+            incoming = Incoming(socket)
+            payload = await incoming.next()
+            answer = await incoming.meanwhile(self._handle(payload, socket.scope["caller"]))
             if isinstance(answer, Streaming):
-                await socket.send_text(answer.head.decode())
-                await first_of(answer.pour(socket.send_bytes), _give(socket, answer))
+                await incoming.exchange(answer)
             else:
                 await socket.send_text(answer.decode())
             await socket.close()
-        except (WebSocketDisconnect, RuntimeError):  # it left; starlette has two ways to say so
-            return
 
 
 @functools.cache
 def _page() -> bytes:
     with open(os.path.join(os.path.dirname(__file__), "page.html"), "rb") as file:
         return file.read()
-
-
-async def _give(socket: WebSocket, answer: Streaming) -> None:
-    """Pass on what the client sends until it leaves."""
-    while True:
-        answer.give(_message(await socket.receive()))
-
-
-def _message(event: Mapping[str, Any]) -> bytes:
-    if event["type"] == "websocket.disconnect":
-        raise WebSocketDisconnect
-    data: bytes | None = event.get("bytes")
-    return data if data is not None else str(event.get("text") or "").encode()
 
 
 async def _unless_left(request: Request, work: Any) -> bytes | Streaming:
@@ -206,13 +251,18 @@ async def _unless_left(request: Request, work: Any) -> bytes | Streaming:
 async def _body(request: Request) -> bytes:
     """Return the body, within bounds: a length that is announced allocates nothing."""
     announced = request.headers.get("content-length", "0")
-    if announced.isdigit() and int(announced) > LARGEST_REQUEST:
+    if _NUMBER.fullmatch(announced) is None or int(announced) > _MOST_READ:
         raise _too_large()
-    body = bytearray()
+    body, size = bytearray(), 0
     async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_REQUEST:
-            raise _too_large()
+        size += len(chunk)
+        if size > _MOST_READ:
+            break
+        # Most clients read no answer before they have sent everything, so some more is read.
+        if size <= LARGEST_REQUEST:
+            body += chunk
+    if size > LARGEST_REQUEST:
+        raise _too_large()
     return bytes(body)
 
 
@@ -242,7 +292,7 @@ def _answer(error: AgentPtyError) -> Response:
     headers = dict(_SAFE)
     if isinstance(error, Unauthorized):
         headers["www-authenticate"] = "Bearer"
-    if isinstance(error, TooLarge):
+    if isinstance(error, TooLarge | Unauthorized | Forbidden):
         headers["connection"] = "close"  # the rest of the body is not read
     status = HTTPStatus.MISDIRECTED_REQUEST if misdirected else None
     return _response(failure(error), status, headers)
@@ -254,6 +304,10 @@ def _json(value: Any) -> Response:
 
 async def _not_found(_request: Request, _error: Any) -> Response:
     return _response(failure(BadRequest(_ONLY)), HTTPStatus.NOT_FOUND)
+
+
+async def _left(_request: Request, _error: Any) -> Response:
+    return Response()  # nobody receives it
 
 
 async def _unexpected(_request: Request, error: Exception) -> Response:

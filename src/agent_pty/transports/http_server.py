@@ -8,6 +8,7 @@ import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable
+from http import HTTPStatus
 from typing import Any
 
 import uvicorn
@@ -15,27 +16,81 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from agent_pty import log
-from agent_pty.errors import BadRequest, DaemonError
+from agent_pty.errors import AgentPtyError, BadRequest, Busy, DaemonError, TooLarge
 from agent_pty.ops.op import LARGEST_REQUEST, failure
 
 _BACKLOG = 512
 _MOST_AT_ONCE = 2048
 _KEEP_ALIVE_SECONDS = 30
+_LARGEST_HEAD = 64 * 1024
+# Headers that were begun must end within this time.
+_HEAD_SECONDS = 30.0
 # What was asked for before the end may be answered for so long.
 _END_SECONDS = 1
 
 
 class _Protocol(HttpToolsProtocol):
-    """Answers in our envelope also what is no HTTP."""
+    """Bounds what a stranger can cost before we know who it is; answers all in our envelope."""
+
+    _head = 0  # bytes of headers that have not ended
+    _in_head = False
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Refuse a connection too many."""
+        super().connection_made(transport)
+        self._time_head()
+        if len(self.connections) > _MOST_AT_ONCE:
+            error = Busy(f"more than {_MOST_AT_ONCE} connections: ask again later")
+            self._refuse(HTTPStatus.SERVICE_UNAVAILABLE, error)
+
+    def data_received(self, data: bytes) -> None:
+        """Count the bytes of headers: the parser has no limit of its own."""
+        was_in_head = self._in_head
+        super().data_received(data)
+        if was_in_head and self._in_head:
+            self._head += len(data)
+            if self._head > _LARGEST_HEAD and not self.transport.is_closing():
+                error = TooLarge(f"headers may have at most {_LARGEST_HEAD} bytes")
+                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, error)
+
+    def on_message_begin(self) -> None:
+        """Note that headers follow."""
+        super().on_message_begin()
+        self._in_head, self._head = True, 0
+        self._time_head()
+
+    def on_headers_complete(self) -> None:
+        """Note that the headers have ended."""
+        self._in_head = False
+        self._stop_timing()
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget it."""
+        self._stop_timing()
+        super().connection_lost(exc)
+
+    def _time_head(self) -> None:
+        if self._late is None:
+            self._late = self.loop.call_later(_HEAD_SECONDS, self.transport.abort)
+
+    def _stop_timing(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
     def send_400_response(self, msg: str) -> None:
         """Say that the request cannot be read, and hang up."""
-        body = failure(BadRequest(f"invalid HTTP request: {msg}"))
+        self._refuse(HTTPStatus.BAD_REQUEST, BadRequest(f"invalid HTTP request: {msg}"))
+
+    def _refuse(self, status: HTTPStatus, error: AgentPtyError) -> None:
+        body = failure(error)
         head = (
-            b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-            b"connection: close\r\ncontent-length: %d\r\n\r\n"
+            f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-type: application/json\r\n"
+            f"connection: close\r\ncontent-length: {len(body)}\r\n\r\n"
         )
-        self.transport.write(head % len(body) + body)
+        self.transport.write(head.encode() + body)
         self.transport.close()
 
 
@@ -60,13 +115,13 @@ class HttpServer:
             http=_Protocol,
             ws="websockets-sansio",
             ws_max_size=LARGEST_REQUEST,
+            ws_per_message_deflate=False,  # it costs memory for each client, to save none here
             lifespan="off",
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
             backlog=_BACKLOG,
-            limit_concurrency=_MOST_AT_ONCE,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_END_SECONDS,
         )
@@ -102,6 +157,7 @@ def bound(address: str, port: int) -> socket.socket:
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         sock.bind((address, port))
+        sock.listen(_BACKLOG)  # whoever is told the address can connect from now on
     except (OSError, OverflowError) as error:
         sock.close()
         why = getattr(error, "strerror", None) or str(error)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
 
+import msgspec
 from starlette.types import Receive, Scope, Send
 
+from agent_pty.ops.op import Carries
 from agent_pty.transports.caller import Streaming
 
 _HEADERS = [
@@ -20,11 +23,12 @@ _PING_SECONDS = 20.0
 
 
 class EventStream:
-    """Answers with a stream of lines, one event for each; ends it when the client leaves."""
+    """Answers with one event for each line, or each piece of text; ends when the client leaves."""
 
-    def __init__(self, answer: Streaming) -> None:
+    def __init__(self, answer: Streaming, *, carries: Carries = "lines") -> None:
         self._answer = answer
-        self._rest = b""
+        self._events = _lines() if carries == "lines" else _texts()
+        next(self._events)
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
         """Be the response."""
@@ -34,9 +38,8 @@ class EventStream:
             await send({"type": "http.response.body", "body": data, "more_body": True})
 
         async def hear(data: bytes) -> None:
-            *lines, self._rest = (self._rest + data).split(b"\n")
-            if lines:
-                await say(b"".join(b"data: " + line + b"\n\n" for line in lines))
+            if events := self._events.send(data):
+                await say(events)
 
         async def ping() -> None:
             while True:
@@ -50,6 +53,23 @@ class EventStream:
         await first_of(self._answer.pour(hear), ping(), left())
         with contextlib.suppress(OSError):  # it left
             await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def _lines() -> Generator[bytes, bytes, None]:
+    """Turn bytes into an event for each line."""
+    rest, events = b"", b""
+    while True:
+        *lines, rest = (rest + (yield events)).split(b"\n")
+        events = b"".join(b"data: " + line + b"\n\n" for line in lines)
+
+
+def _texts() -> Generator[bytes, bytes, None]:
+    """Turn bytes into events with a text in JSON: a carriage return would end a line."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    events = b""
+    while True:
+        text = decoder.decode((yield events))
+        events = b"data: " + msgspec.json.encode({"text": text}) + b"\n\n" if text else b""
 
 
 async def first_of(*works: Awaitable[None]) -> None:
