@@ -110,7 +110,7 @@ def test_trial_25_it_shows_what_sessions_do(agent: Agent) -> None:
 
     def shown() -> dict[str, list[Any]]:
         found = json.loads(agent.cli("top", "--json").stdout)
-        return {one["id"]: [one["doing"], one["command"], one["cwd"]] for one in found}
+        return {one["id"]: [one["doing"], one.get("command"), one["cwd"]] for one in found}
 
     eventually(lambda: shown()["at-work"][0] == "busy" and shown()["at-prompt"][0] == "idle")
     eventually(lambda: shown()["asks-secretly"][0] == "secret")

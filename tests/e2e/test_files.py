@@ -379,7 +379,7 @@ def test_net_19_the_socket_is_private_from_the_first_moment(agent: Agent) -> Non
     """
     A daemon started with umask 0 has a socket of 0600 in a directory of 0700.
     """
-    run(agent, "list", umask=0)
+    run(agent, "read", "nobody", umask=0)
 
     assert mode(agent.layout.socket) == 0o600
     assert mode(agent.home) == 0o700

@@ -11,7 +11,7 @@ from websockets.sync.client import connect
 
 from agent_pty import ops
 from agent_pty.ops.op import Op
-from agent_pty.transports.openapi import request_schema
+from agent_pty.ops.schema import request_schema
 from support.agent import Agent
 from support.http import Http, serving
 from support.raw_socket import exchange

@@ -8,6 +8,7 @@ import os
 from collections.abc import Awaitable, Callable
 
 import pytest
+from starlette.responses import Response
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -38,7 +39,8 @@ def serve(
         doorkeeper = Doorkeeper(
             address="127.0.0.1", port=port, uid=os.getuid(), token="t" * 32, token_path="t"
         )
-        server = HttpServer(application(handle, doorkeeper), sock)
+        app = application(handle, doorkeeper, mcp=Response())
+        server = HttpServer(app, sock, ended=_nothing)
         server.start()
         try:
             async with asyncio.timeout(30):
