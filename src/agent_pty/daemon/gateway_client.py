@@ -25,7 +25,8 @@ from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Lis
 # Starting it means importing its libraries; on a busy machine that takes seconds.
 _START_SECONDS = 30.0
 _LEAVE_SECONDS = 2.0
-_MOST_ATTEMPTS = 3
+_MOST_ATTEMPTS = 8
+_PAUSE = 0.1
 
 Take = Callable[[socket.socket, bytes], Awaitable[None]]
 Adopt = Callable[[socket.socket, Caller], Awaitable[None]]
@@ -106,7 +107,8 @@ class GatewayClient:
         return self._served(first, remote=remote)
 
     async def _listen(self, wanted: Listen) -> dict[str, Any]:
-        for _ in range(_MOST_ATTEMPTS):
+        for attempt in range(_MOST_ATTEMPTS):
+            await asyncio.sleep(attempt * _PAUSE)
             if not self.connected:
                 config.load(self._layout)  # a gateway could not tell anybody what is wrong there
             link = await self.connect()
@@ -118,7 +120,8 @@ class GatewayClient:
             except DaemonError:
                 if link.connected:
                     raise
-                continue  # it was about to die when the keeper passed our connection on
+                # It was dying when the keeper passed our connection on; the keeper must notice.
+                continue
             return told
         raise DaemonError("the gateway dies again and again: see daemon.log")
 

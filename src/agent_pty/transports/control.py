@@ -86,9 +86,9 @@ class ControlLink:
         """Send a request and return its answer, or raise the error it carries."""
         number = next(self._numbers)
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._post({**msgspec.to_builtins(asked), "seq": number}, fds)
         self._open[number] = answer
         try:
-            self._post({**msgspec.to_builtins(asked), "seq": number}, fds)
             return await answer
         finally:
             self._open.pop(number, None)
@@ -100,6 +100,7 @@ class ControlLink:
             if not self._channel.post(body, fds):
                 asyncio.get_running_loop().add_writer(self._channel.fileno(), self._writable)
         except ChannelClosed as error:
+            self._lost()  # whoever asks again must see that this connection is none
             raise _gone() from error
 
     def _writable(self) -> None:
