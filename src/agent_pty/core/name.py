@@ -23,13 +23,13 @@ def checked(name: str) -> str:
     )
 
 
-def generated(taken: Container[str]) -> str:
+def generated(taken: Container[str], prefix: str = "s") -> str:
     """Return the shortest free name: names are typed, and agents pay for every token.
 
     >>> generated({"s1", "s3"})
     's2'
     """
     number = 1
-    while f"s{number}" in taken:
+    while f"{prefix}{number}" in taken:
         number += 1
-    return f"s{number}"
+    return f"{prefix}{number}"

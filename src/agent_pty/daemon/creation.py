@@ -55,7 +55,7 @@ class Creator:
         made = self._registry.made_by(wanted.key)
         if made is not None:
             return self._registry.info(made)
-        name = self._registry.reserve(wanted.name)
+        name = self._registry.reserve(wanted.name, prefix=wanted.prefix)
         try:
             argv = [wanted.argv[0] or default_shell(), *wanted.argv[1:]]
             nonce, cwd = secrets.token_hex(8), _directory(wanted)

@@ -73,10 +73,18 @@ class Registry:
 
     # -- names
 
-    def reserve(self, name: str | None) -> str:
-        """Take a free name, or generate one; the caller must `unreserve` it."""
+    def reserve(self, name: str | None, *, prefix: str | None = None) -> str:
+        """Take a free name, or generate one; the caller must `unreserve` it.
+
+        A name with a *prefix* is for programs, which may remember it: it is not used again soon.
+        """
         taken = self._records.keys() | self._reserved
-        name = names.generated(taken) if name is None else names.checked(name)
+        if name is not None:
+            name = names.checked(name)
+        elif prefix is None:
+            name = names.generated(taken)
+        else:
+            name = names.checked(names.generated(taken | self._killed.keys(), prefix))
         if name in taken:
             raise SessionExists(name)
         self._reserved.add(name)

@@ -30,8 +30,8 @@ Form = Literal["text", "ansi", "html", "svg", "png"]
 class Input(Protocol):
     """Every way to give input; each returns the cursor from which its effect can be read."""
 
-    async def type(self, text: str, *, enter: bool) -> int:
-        """Type text as a person would."""
+    async def type(self, text: str, *, enter: bool, raw: bool = False) -> int:
+        """Type text as a person would; *raw*: exactly these characters."""
 
     async def paste(self, text: str, *, enter: bool) -> tuple[int, bool]:
         """Paste text; also return whether it was bracketed."""
@@ -119,9 +119,15 @@ class TranscriptReader(Protocol):
     """What the program wrote."""
 
     def read(
-        self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
+        self,
+        *,
+        since: int | None,
+        tail: int | None,
+        max_bytes: int,
+        grep: str | None,
+        numbered: bool = False,
     ) -> Reading:
-        """Return one page."""
+        """Return one page; with *numbered* also the numbers of the lines that match."""
 
 
 class Settling(Protocol):
@@ -239,8 +245,8 @@ class Registry(Protocol):
     async def serve_http(self, address: str, port: int, *, remote: bool) -> AsyncIterator[bytes]:
         """Serve HTTP until the result is closed; its lines say where."""
 
-    async def mcp(self, tools: str, client: str) -> Any:
-        """Return what gives the caller's connection to the process that speaks MCP."""
+    async def mcp(self, asked: Any) -> Any:
+        """Return what gives the caller's connection to the process that speaks `ops.mcp.Mcp`."""
 
     def command_line(self, asked: Any) -> Any:
         """Carry out a command line (`ops.words.Words`); the daemon knows how to stream it."""

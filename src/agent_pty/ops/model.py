@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 
 class State(enum.StrEnum):
@@ -215,6 +215,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     argv: list[str]
     cwd: str
     name: str | None = None
+    prefix: str | None = None  # of a generated name
     env: dict[str, str] = field(default_factory=dict)  # added to what the program inherits
     environment: dict[str, str] | None = None  # the caller's; None: it has not sent its own
     pager: bool = True
@@ -292,6 +293,13 @@ class Gap(Struct, frozen=True, kw_only=True):
     end: int
 
 
+class LineNumbers(Struct, frozen=True, kw_only=True):
+    """The *matching* lines of a page, counted from 1, and how many *lines* end in the page."""
+
+    matching: list[int]
+    lines: int
+
+
 class Reading(Struct, frozen=True, kw_only=True):
     """Text of the transcript. If *more*, ask again with `since` = *cursor* for the rest."""
 
@@ -304,6 +312,7 @@ class Reading(Struct, frozen=True, kw_only=True):
     signal: int | None
     # The cursor of the text's first byte.
     begin: int = 0
+    numbers: LineNumbers | UnsetType = UNSET  # if they were asked for
 
 
 class Killed(Struct, frozen=True, kw_only=True):

@@ -61,6 +61,10 @@ class New(Mutation, frozen=True, kw_only=True):
     marks: Annotated[bool, Meta(description="let shells and REPLs mark where commands end")] = True
     frame: CompletionMode | None = None
     backend: Annotated[Literal["pty", "tmux"], Meta(description="what holds the terminal")] = "pty"
+    prefix: Annotated[
+        str | None,
+        Meta(description="begin of a generated name; such a name is not used again soon"),
+    ] = None
 
 
 class Created(Struct, frozen=True, kw_only=True):
@@ -80,6 +84,7 @@ async def new(registry: Registry, request: New) -> Created:
     check_environment(request.env, request.environment)
     wanted = Wanted(
         name=request.id,
+        prefix=request.prefix,
         argv=_program(request),
         cwd=request.repo,
         env=request.env,
@@ -165,6 +170,7 @@ OP = Op(
             ),
             run=_create,
             unlisted=frozenset({"backend"}),
+            hidden=frozenset({"prefix"}),
             examples=(
                 "agent-pty new --repo . --name work",
                 "agent-pty new --name py --env DEBUG=1 -- python3 -q",

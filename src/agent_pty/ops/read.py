@@ -36,6 +36,9 @@ class Read(Request, frozen=True, kw_only=True):
         ),
     ] = LARGEST_PAGE
     grep: Annotated[str | None, Meta(description="only lines matching this RE2 pattern")] = None
+    numbered: Annotated[
+        bool, Meta(description="with grep: also the numbers of these lines, counted from `since`")
+    ] = False
 
 
 async def read(session: Session, request: Read) -> Reading:
@@ -45,6 +48,7 @@ async def read(session: Session, request: Read) -> Reading:
         tail=request.tail,
         max_bytes=request.max_bytes,
         grep=request.grep,
+        numbered=request.numbered,
     )
 
 
@@ -173,6 +177,7 @@ OP = Op(
         Command(
             parts=(NAME, TOKENS),
             run=_print_pages,
+            hidden=frozenset({"numbered"}),
             examples=(
                 "agent-pty read work --tail 20",
                 "agent-pty read work --since 4096 --json",

@@ -18,6 +18,9 @@ class Send(Mutation, frozen=True, kw_only=True):
     text: Annotated[str, Meta(description="text to type")]
     enter: Annotated[bool, Meta(description="press Enter afterwards")] = True
     approval: Annotated[str | None, Meta(description="one-time token from `approve`")] = None
+    raw: Annotated[
+        bool, Meta(description="send the characters as they are: several lines are no paste")
+    ] = False
 
 
 class Sent(Struct, frozen=True, kw_only=True):
@@ -28,7 +31,8 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 async def send(session: Session, request: Send) -> Sent:
     """Type the text; answer when the terminal has taken every byte."""
-    return Sent(cursor=await session.input.type(request.text, enter=request.enter))
+    typed = session.input.type(request.text, enter=request.enter, raw=request.raw)
+    return Sent(cursor=await typed)
 
 
 OP = Op(
@@ -43,6 +47,7 @@ OP = Op(
             parts=(NAME, text_or_file()),
             text="sent",
             unlisted=frozenset({"approval"}),
+            hidden=frozenset({"raw"}),
             examples=('agent-pty send work "cargo test"', "git diff | agent-pty send work -"),
         ),
         Command(
@@ -60,7 +65,7 @@ OP = Op(
                 ),
             ),
             text="typed",
-            hidden=frozenset({"approval"}),
+            hidden=frozenset({"approval", "raw"}),
             examples=(
                 "agent-pty type work 'git commit -m '",
                 "agent-pty type vim --file poem.txt",

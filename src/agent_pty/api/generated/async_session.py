@@ -40,10 +40,18 @@ class AsyncSessionOperations(abc.ABC):
         """Open a stream."""
 
     async def send(
-        self, text: str, *, enter: bool = True, approval: str | None = None, key: str | None = None
+        self,
+        text: str,
+        *,
+        enter: bool = True,
+        approval: str | None = None,
+        raw: bool = False,
+        key: str | None = None,
     ) -> Sent:
         """Type text into a session, as a person at the keyboard would."""
-        answer: Sent = await self.ask("send", text=text, enter=enter, approval=approval, key=key)
+        answer: Sent = await self.ask(
+            "send", text=text, enter=enter, approval=approval, raw=raw, key=key
+        )
         return answer
 
     async def keys(
@@ -232,10 +240,11 @@ class AsyncSessionOperations(abc.ABC):
         tail: int | None = None,
         max_bytes: int = 262144,
         grep: str | None = None,
+        numbered: bool = False,
     ) -> Reading:
         """Read the transcript: the exact output without escape sequences, from a cursor on."""
         answer: Reading = await self.ask(
-            "read", since=since, tail=tail, max_bytes=max_bytes, grep=grep
+            "read", since=since, tail=tail, max_bytes=max_bytes, grep=grep, numbered=numbered
         )
         return answer
 

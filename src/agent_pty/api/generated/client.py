@@ -48,6 +48,7 @@ class ClientOperations(abc.ABC):
         marks: bool = True,
         frame: str | None = None,
         backend: Literal["pty", "tmux"] = "pty",
+        prefix: str | None = None,
         key: str | None = None,
     ) -> NewSession:
         """Start a shell or any other program in a session that outlives its clients."""
@@ -67,6 +68,7 @@ class ClientOperations(abc.ABC):
             marks=marks,
             frame=frame,
             backend=backend,
+            prefix=prefix,
             key=key,
         )
         return NewSession(self, answer)

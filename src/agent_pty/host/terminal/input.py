@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import sys
+import termios
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -24,6 +27,9 @@ _WHEELS: dict[Direction, Wheel] = {
 
 
 _BRACKETED_PASTE = 2004
+# What the kernel keeps of a line in line mode.
+_LONGEST_LINE = 4095 if sys.platform == "linux" else 1023
+_LINE_END = re.compile(rb"[\r\n]")
 
 
 class Input:
@@ -41,18 +47,34 @@ class Input:
         """Whether the program asked to be told what is a paste."""
         return self._emulator.mode(_BRACKETED_PASTE)
 
-    async def type(self, text: str, *, enter: bool) -> int:
-        """Type text; several lines are one paste, bracketed if the program asked for that."""
+    async def type(self, text: str, *, enter: bool, raw: bool = False) -> int:
+        """Type text; several lines are one paste, bracketed if the program asked for that.
+
+        If *raw*, each character is sent as it is.
+        """
         async with self._terminal.typing:
             data = text.encode()
-            if b"\n" in data or b"\r" in data:
+            if raw:
+                self._check_lines(data)
+            elif b"\n" in data or b"\r" in data:
                 data = self._emulator.encode_paste(data)
             return await self._terminal.write(
                 data + b"\r" * enter,
                 kind=InputKind.TEXT,
                 by=principal.acting.get(),
                 typed=text.splitlines(),
-                entered=enter,
+                entered=enter or (raw and "\r" in text),
+            )
+
+    def _check_lines(self, data: bytes) -> None:
+        """Refuse a line that the kernel would cut off silently while it reads lines itself."""
+        longest = max(map(len, _LINE_END.split(data)))
+        if longest > _LONGEST_LINE and self._terminal.local_modes() & termios.ICANON:
+            raise BadRequest(
+                f"a line of {longest} bytes: the terminal takes lines of at most {_LONGEST_LINE} "
+                "bytes while the program reads whole lines, and drops the rest; send shorter lines "
+                "or write a file",
+                field="text",
             )
 
     async def paste(

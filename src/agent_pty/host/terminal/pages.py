@@ -12,10 +12,12 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from msgspec import UNSET, UnsetType
+
 from agent_pty.core.condition import Search
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.terminal.terminal import Terminal
-from agent_pty.ops.model import Gap, Reading
+from agent_pty.ops.model import Gap, LineNumbers, Reading
 from agent_pty.ops.op import LARGEST_PAGE
 
 _LONGEST_CHARACTER = 4
@@ -32,6 +34,7 @@ class Page:
     cursor: int
     gap: Gap | None
     more: bool
+    numbers: LineNumbers | UnsetType = UNSET
 
 
 def page(
@@ -119,8 +122,13 @@ def _line_start(output: TerminalOutput, lines: int, oldest: int) -> int | None:
 def matching(found: Page, search: Search) -> Page:
     """Keep only the lines of a page that match."""
     # A pattern may match the empty string, which is a match.
-    kept = [line for line in _lines(found.text) if search(line.rstrip("\n")) is not None]
-    return dataclasses.replace(found, text="".join(kept))
+    kept = [
+        (number, line)
+        for number, line in enumerate(_lines(found.text), 1)
+        if search(line.rstrip("\n")) is not None
+    ]
+    numbers = LineNumbers(matching=[number for number, _ in kept], lines=found.text.count("\n"))
+    return dataclasses.replace(found, text="".join(line for _, line in kept), numbers=numbers)
 
 
 def search_page(output: TerminalOutput, search: Search, *, since: int | None, limit: int) -> Page:
@@ -130,7 +138,8 @@ def search_page(output: TerminalOutput, search: Search, *, since: int | None, li
     if len(found.text.encode()) <= limit:
         return found
     text, taken = _matching_within(searched.text, search, limit)
-    return dataclasses.replace(page(output, since=since, limit=taken), text=text)
+    part = page(output, since=since, limit=taken)
+    return dataclasses.replace(part, text=text, numbers=matching(part, search).numbers)
 
 
 def _matching_within(text: str, search: Search, limit: int) -> tuple[str, int]:
@@ -181,7 +190,13 @@ class TranscriptReader:
         self._compiled = compiled
 
     def read(
-        self, *, since: int | None, tail: int | None, max_bytes: int, grep: str | None
+        self,
+        *,
+        since: int | None,
+        tail: int | None,
+        max_bytes: int,
+        grep: str | None,
+        numbered: bool = False,
     ) -> Reading:
         """Return one page, and how the program is."""
         output = self._terminal.output
@@ -203,4 +218,5 @@ class TranscriptReader:
             exit_code=ending.code,
             signal=ending.signal,
             begin=found.begin,
+            numbers=found.numbers if numbered else UNSET,
         )
