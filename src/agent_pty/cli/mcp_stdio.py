@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.client.directory import here
 from agent_pty.core.command import Command, part
 
 _CHUNK = 1 << 16
@@ -46,8 +47,13 @@ class Wire:
     def carry(self) -> bool:
         """Carry until our client or the gateway leaves; True if it was our client."""
         with self._call.connect(start=True) as connection:
-            options = {"tools": self._call.options.tools, "client": self._client}
-            stream, _ = connection.stream("mcp", **options)
+            stream, _ = connection.stream(
+                "mcp",
+                tools=self._call.options.tools,
+                client=self._client,
+                cwd=here(),
+                environment=_environment(),
+            )
             try:
                 asked = [line for line in self._unanswered.values() if line not in self._greeting]
                 stream.sendall(b"".join([*self._greeting, *asked]))
@@ -105,6 +111,15 @@ class Wire:
         self._unheard.discard(number)
         self._unanswered.pop(number, None)
         return not repeated
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment, without what is no text and so cannot be sent."""
+    return {name: value for name, value in os.environ.items() if _is_text(name + value)}
+
+
+def _is_text(value: str) -> bool:
+    return not any("\ud800" <= one <= "\udfff" for one in value)
 
 
 def _message(line: bytes) -> dict[str, Any]:

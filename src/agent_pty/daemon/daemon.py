@@ -34,6 +34,7 @@ from agent_pty.host import message
 from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
+from agent_pty.ops.mcp import Mcp
 from agent_pty.ops.model import Ending, Killed, SessionInfo, Stopped, Wanted
 from agent_pty.ops.op import (
     Head,
@@ -278,9 +279,9 @@ class Daemon:
         """Have the gateway serve HTTP."""
         return await self._gateway.serve_http(address, port, remote=remote)
 
-    async def mcp(self, tools: str, client: str) -> Take:
+    async def mcp(self, asked: Mcp) -> Take:
         """Have the gateway speak MCP with the caller of the present request."""
-        return await self._gateway.mcp(tools, client, self._calling.get())
+        return await self._gateway.mcp(asked, self._calling.get())
 
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""

@@ -19,6 +19,7 @@ from agent_pty.errors import AgentPtyError, BadRequest, DaemonError
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Fork
 from agent_pty.store import config
+from agent_pty.ops.mcp import Mcp as McpWanted
 from agent_pty.transports.caller import Caller
 from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Listen, Mcp
 
@@ -145,7 +146,7 @@ class GatewayClient:
             with contextlib.suppress(AgentPtyError):  # gone: then nothing is served there
                 await self._link.ask(Close(address=place[0], port=place[1]))
 
-    async def mcp(self, tools: str, client: str, caller: Caller) -> Take:
+    async def mcp(self, wanted: McpWanted, caller: Caller) -> Take:
         """Return what gives a client's connection to the gateway, which speaks MCP with it."""
         link = await self.connect()
 
@@ -153,7 +154,13 @@ class GatewayClient:
             with sock:
                 text = arrived.decode("latin-1")
                 asked = Mcp(
-                    tools=tools, client=client, uid=caller.uid, pid=caller.pid, arrived=text
+                    tools=wanted.tools,
+                    client=wanted.client,
+                    cwd=wanted.cwd,
+                    environment=wanted.environment,
+                    uid=caller.uid,
+                    pid=caller.pid,
+                    arrived=text,
                 )
                 await link.ask(asked, [sock.fileno()])
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from agent_pty.ops.context import Registry
+from agent_pty.ops.environment import Environment
 from agent_pty.ops.op import Op, Request
 
 Tools = Literal["terminal", "pty", "all"]
@@ -19,11 +20,13 @@ class Mcp(Request, frozen=True, kw_only=True):
     client: Annotated[
         str, Meta(description="names the client: what it asks for again is done only once")
     ] = ""
+    cwd: Annotated[str, Meta(description="where programs start by default")] = ""
+    environment: Environment = None
 
 
 async def mcp(registry: Registry, request: Mcp) -> Any:
     """Return what gives the connection away."""
-    return await registry.mcp(request.tools, request.client)
+    return await registry.mcp(request)
 
 
 OP = Op(

@@ -54,6 +54,8 @@ class Mcp(Struct, frozen=True, kw_only=True, tag_field="do", tag="mcp"):
     uid: int | None = None
     pid: int | None = None
     arrived: str = ""  # one character for each byte
+    cwd: str = ""
+    environment: dict[str, str] | None = None
 
 
 class Leave(Struct, frozen=True, kw_only=True, tag_field="do", tag="leave"):
