@@ -25,7 +25,7 @@ ROWS = (
     ("ops",),
     ("emulator", "store", "process", "integration", "keeper", "client"),
     ("host", "transports", "words", "api"),
-    ("daemon", "gateway"),
+    ("daemon", "gateway", "tools"),
     ("cli",),
 )
 

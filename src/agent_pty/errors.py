@@ -11,6 +11,7 @@ AgentPtyError
 │   ├── AnswerGone         it was carried out; its answer is no longer kept
 │   ├── UnknownCell
 │   ├── NotOffered         the op exists, but not for this caller or on this surface
+│   ├── NotPermitted       the settings do not permit it to agents, or a person must first
 │   ├── Unauthorized       the caller must show the token
 │   ├── Forbidden          a web page of another site sent it
 │   ├── BadConfig          `config.toml` cannot be read
@@ -120,6 +121,12 @@ class NotOffered(CallerError):
     """The op exists, but not for this caller or on this surface."""
 
     code = "not_offered"
+
+
+class NotPermitted(CallerError):
+    """The settings do not permit it to agents, or a person must permit it first."""
+
+    code = "not_permitted"
 
 
 class Unauthorized(CallerError):

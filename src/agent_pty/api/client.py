@@ -14,6 +14,7 @@ from agent_pty.errors import DaemonUnreachable
 if TYPE_CHECKING:
     from agent_pty.api.question import Question
     from agent_pty.client.connection import Connection
+    from agent_pty.core.layout import Layout
     from agent_pty.ops.model import Stopped
 
 _SERIAL_BYTES = 12
@@ -59,6 +60,11 @@ class Client(ClientOperations):
         """The path of the daemon's socket."""
         return self._where.socket
 
+    @property
+    def layout(self) -> Layout:
+        """The files of the daemon's home."""
+        return self._where
+
     def close(self) -> None:
         """Hang up; sessions live on."""
         self._pool.close()
@@ -84,6 +90,15 @@ class Client(ClientOperations):
 
         question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
         return question.answer(self._answer(question))
+
+    def envelope(self, op: str, /, **fields: Any) -> Any:
+        """Return the whole envelope of an op's answer as plain values, also that of an error."""
+        import json  # noqa: PLC0415  importing us is quick
+
+        from agent_pty.api.question import Question  # noqa: PLC0415
+
+        question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
+        return json.loads(self._answer(question))
 
     def _answer(self, question: Question) -> bytes:
         """Send the question until its answer comes."""

@@ -26,6 +26,7 @@ _RUNS = {
     "serve": ("lifecycle", "serve"),
     "serve-http": ("serve_http", "serve_http"),
     "mcp-stdio": ("mcp_stdio", "mcp_stdio"),
+    "tools": ("tools", "tools"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

@@ -46,6 +46,11 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         return f"{self.base or self.home}/http-token"
 
     @property
+    def tool_output(self) -> str:
+        """Long output of the `pty_*` tools, and what is left of sessions that they ended."""
+        return f"{self.home}/tool-output"
+
+    @property
     def format(self) -> str:
         """Says which version's layout the home has."""
         return f"{self.home}/format"

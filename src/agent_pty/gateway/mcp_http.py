@@ -10,13 +10,15 @@ from starlette.types import Receive, Scope, Send
 
 from agent_pty.ops.op import LARGEST_REQUEST
 from agent_pty.transports.caller import Caller, Handle
+from agent_pty.words.tools.pty_client import PtyClient
 
 
 class McpOverHttp:
     """The application behind `/mcp`; the SDK is imported when the first client comes."""
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(self, handle: Handle, pty: PtyClient) -> None:
         self._handle = handle
+        self._pty = pty
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -35,7 +37,7 @@ class McpOverHttp:
 
         from agent_pty.gateway.mcp_server import mcp_server  # noqa: PLC0415
 
-        server = mcp_server(self._handle, _caller, "all")
+        server = mcp_server(self._handle, _caller, "all", self._pty)
         manager = StreamableHTTPSessionManager(server, max_request_body_size=LARGEST_REQUEST)
         started = asyncio.Event()
 

@@ -16,6 +16,8 @@ from agent_pty import __version__, ops
 from agent_pty.errors import AgentPtyError, unwrapped
 from agent_pty.ops.op import PASSING, encode, failure
 from agent_pty.transports.caller import Caller, Handle
+from agent_pty.words.tools.pty import pty_tools
+from agent_pty.words.tools.pty_client import PtyClient
 from agent_pty.words.tools.terminal import terminal_tools
 from agent_pty.words.tools.tool import Tool, ToolResult
 
@@ -66,14 +68,17 @@ class GatewayOps:
         return unwrapped(await self.envelope(op, fields)).get("data")
 
 
-def tools_named(which: str) -> Sequence[Tool]:
+def tools_named(which: str, client: PtyClient) -> Sequence[Tool]:
     """Return the tools of a choice: `terminal`, `pty` or `all`."""
-    return terminal_tools() if which in {"terminal", "all"} else ()
+    terminal = terminal_tools() if which in {"terminal", "all"} else ()
+    return (*terminal, *pty_tools(client)) if which in {"pty", "all"} else terminal
 
 
-def mcp_server(handle: Handle, caller_of: CallerOf, which: str, *, client: str = "") -> Server[Any]:
+def mcp_server(
+    handle: Handle, caller_of: CallerOf, which: str, pty: PtyClient, *, client: str = ""
+) -> Server[Any]:
     """Return a server; *client* names its only client across gateways, if it has a name."""
-    offered = {tool.name: tool for tool in tools_named(which)}
+    offered = {tool.name: tool for tool in tools_named(which, pty)}
 
     async def list_tools(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None

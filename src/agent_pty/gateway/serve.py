@@ -25,6 +25,7 @@ from agent_pty.transports.caller import Caller
 from agent_pty.transports.control import Close, Leave, Listen, Mcp
 from agent_pty.transports.http import application
 from agent_pty.transports.http_server import HttpServer, bound
+from agent_pty.words.tools.pty_client import PtyClient
 
 _LOOK_SECONDS = 1.0
 # What the present daemon has not asked for in this time, nobody wants any more.
@@ -147,8 +148,11 @@ class Gateway:
             from agent_pty.gateway.mcp_session import McpSession  # noqa: PLC0415
 
             caller = Caller(transport="mcp", uid=asked.uid, pid=asked.pid)
+            pty = PtyClient(
+                layout=self._layout, cwd=asked.cwd or "/", environment=asked.environment
+            )
             server = mcp_server(
-                self._daemon.handle, lambda _: caller, asked.tools, client=asked.client
+                self._daemon.handle, lambda _: caller, asked.tools, pty, client=asked.client
             )
             session = McpSession(server, sock, asked.arrived.encode("latin-1"))
             stack.pop_all()  # the session owns the connection now
@@ -168,7 +172,8 @@ class Gateway:
             handle, sock = self._daemon.handle, bound(*place)
             place = (asked.address, sock.getsockname()[1])
             try:
-                mcp = McpOverHttp(handle)
+                home = os.path.expanduser("~")
+                mcp = McpOverHttp(handle, PtyClient(layout=self._layout, cwd=home))
                 app = application(handle, self._doorkeeper(*place), mcp=mcp)
             except (OSError, ValueError) as error:
                 sock.close()

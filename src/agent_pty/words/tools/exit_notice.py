@@ -1,0 +1,34 @@
+"""Exits that a client has not been told of yet: one line each, once, with its next result."""
+
+from __future__ import annotations
+
+from agent_pty.errors import AgentPtyError
+from agent_pty.words.tools.footer import duration, exit_words, line_of
+from agent_pty.words.tools.pty_client import Info, PtyClient
+from agent_pty.words.tools.tool import ToolOps
+
+
+async def exit_notices(client: PtyClient, asked: ToolOps, sessions: list[Info]) -> str:
+    """Return the lines, and note that the client has got them."""
+    present = {one["instance"]: one for one in sessions}
+    lines = ""
+    for instance, known in list(client.known.items()):
+        info = present.get(instance)
+        if info is None:
+            del client.known[instance]
+            lines += "" if known.exit_shown else f"[{known.name} was ended by somebody else]\n"
+        elif info["state"] != "running" and not known.exit_shown:
+            known.saw_exit()
+            lines += await _notice(asked, info)
+    return lines
+
+
+async def _notice(asked: ToolOps, info: Info) -> str:
+    text = f"{info['id']} exited {exit_words(info)}"
+    if info["quiet_ms"] is not None and info["cursor"]:
+        text += f", last output {duration(info['quiet_ms'] / 1000)} ago"
+    try:
+        last = line_of((await asked.ask("read", id=info["id"], tail=2))["text"])
+    except AgentPtyError:  # it is being ended: the notice is true without its last line
+        last = ""
+    return f"[{text}{': ' if last else ''}{last}]\n"

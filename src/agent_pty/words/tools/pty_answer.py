@@ -1,0 +1,23 @@
+"""What one of the six tools answers, before its footer and the notices of exits are added."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PtyAnswer:
+    """Text about session *name*; without *cursor* there is no footer.
+
+    *ended* has state, exit_code and signal, as they were when the text was read. *seconds* is how
+    long a program ran, if that is known better than by its start.
+    """
+
+    body: str
+    name: str = ""
+    cursor: int | None = None
+    ended: Mapping[str, Any] | None = None
+    seconds: float | None = None
+    doing: str | None = None

@@ -1,0 +1,54 @@
+"""`pty_stop`: end a session with all its processes, and prove it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_pty.store.tombstone import Tombstone
+from agent_pty.words.tools.pty_answer import PtyAnswer
+from agent_pty.words.tools.pty_arguments import StopArguments
+from agent_pty.words.tools.pty_client import PtyClient, find
+from agent_pty.words.tools.pty_end import retire
+from agent_pty.words.tools.pty_exec import joined
+from agent_pty.words.tools.pty_output import last_lines
+from agent_pty.words.tools.pty_read import of_tombstone
+from agent_pty.words.tools.tool import ToolOps
+
+_LAST_LINES = 10
+
+
+async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> PtyAnswer:
+    """Stop it; a second time is no error."""
+    found = await find(client, asked, arguments.id)
+    if isinstance(found, Tombstone):
+        gone = of_tombstone(found, found.cursor, None)
+        word = "stopped" if found.stopped else "ended"
+        return PtyAnswer(
+            body=f"{found.id} is already {word}\n",
+            name=gone.name,
+            cursor=gone.cursor,
+            ended=gone.ended,
+        )
+    client.check("terminal_stop", found["argv"])
+    killed = await retire(client, asked, found, stopped=True)
+    stone: Tombstone = killed["stone"]
+    gone = of_tombstone(stone, None, None)
+    last = last_lines(stone.text, _LAST_LINES)
+    return PtyAnswer(
+        body=joined(last, _proof(stone.id, killed)),
+        name=stone.id,
+        cursor=stone.cursor,
+        ended=gone.ended,
+    )
+
+
+def _proof(name: str, killed: dict[str, Any]) -> str:
+    count = len(killed["ended"])
+    text = f"stopped {name}: {count} process{'' if count == 1 else 'es'} ended\n"
+    for key, word in (
+        ("survivors", "survived"),
+        ("possible_survivors", "possible survivor"),
+        ("spared", "not ended"),
+    ):
+        text += "".join(f"[{word}: {one['pid']} {one['command']}]\n" for one in killed[key])
+    return text
