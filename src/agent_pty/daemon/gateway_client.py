@@ -18,8 +18,8 @@ from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.errors import AgentPtyError, BadRequest, DaemonError
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Fork
-from agent_pty.store import config
 from agent_pty.ops.mcp import Mcp as McpWanted
+from agent_pty.store import config
 from agent_pty.transports.caller import Caller
 from agent_pty.transports.control import Close, Connect, ControlLink, Leave, Listen, Mcp
 
