@@ -341,3 +341,61 @@ def test_trial_19_json_is_indented_on_a_terminal(shared: Agent) -> None:
     with human(shared, "list", "--json") as person, human(shared, "doctor", "--json") as other:
         person.gets(b'  {\r\n    "id": "')
         other.gets(b'{\r\n  "ok": ')
+
+
+def test_trial_19_a_reply_is_bounded(bounded: K, k: K) -> None:
+    """
+    `k answer` in agent mode has both ends of what is new; the file has the whole output.
+    """
+    name = k.new("reply")
+    assert bounded.json("run", "-j", name, f"read -p 'how many? ' x; seq {LINES}")["for"] == "input"
+
+    done = bounded.run("answer", "-j", name, "many")
+    said = json.loads(done.stdout)
+
+    assert len(done.stdout.encode()) <= BOUND
+    assert list(said) == ["cell_id", "status", "output", "left_out", "path"]
+    assert said["left_out"] == assert_ends_of_numbers(said["output"])
+    assert Path(said["path"]).read_text().endswith(NUMBERS.removesuffix("\n"))
+
+
+def test_trial_19_a_server_goes_on_from_its_cursor(bounded: K, k: K) -> None:
+    """
+    What `run -u` of agent mode calls its cursor is where `peek --since` goes on.
+
+    If the kernel delivers the end of the matching line later, that line comes again, as a whole.
+    """
+    name = k.new("server")
+    os.mkfifo(k.agent.home / "gate-up")
+
+    up = bounded.json("run", "-j", "-u", "ready", name, "echo old; echo ready; cat gate-up")
+    (k.agent.home / "gate-up").write_text("served\n")
+    assert bounded.collect(name, up["cell_id"])["output"] == "old\nready\nserved"
+
+    new = bounded.json("peek", "--since", str(up["cursor"]), name, up["cell_id"])
+    assert (up["status"], up["matched"]) == ("running", "ready")
+    assert new["output"] in ("served", "ready\nserved")
+
+
+def test_trial_19_a_batch_is_bounded(bounded: K, bash: str) -> None:
+    """
+    Its steps share the bytes, and each names the file with everything.
+    """
+    text = bounded.run("batch", "-j", bash, f"seq {LINES}", f"seq {LINES}").stdout
+
+    assert len(text.encode()) <= BOUND
+    for line in text.splitlines():
+        assert_ends_of_numbers(json.loads(line)["output"])
+
+
+def test_trial_19_a_reply_keeps_to_a_budget_of_tokens(shared: Agent, k: K) -> None:
+    """
+    `agent-pty answer --max-tokens` begins with what is new, too.
+    """
+    name = k.new("tokens")
+    k.json("run", "-j", name, f"read -p 'how many? ' x; seq {LINES}")
+
+    done = shared.cli("answer", name, "many", "--max-tokens", "300", "--json")
+
+    assert len(done.stdout.encode()) <= 900
+    assert_ends_of_numbers(json.loads(done.stdout)["output"])

@@ -1676,3 +1676,112 @@ def test_trial_19_a_refusal_is_bounded_too() -> None:
     assert heard.status == 1
     assert heard.out.startswith("ERR x exited at once")
     assert len(heard.out) <= 500
+
+
+PAGE = {"text": "page", "next": 4, "more": False, "lost": 0}
+
+
+def test_trial_19_a_bounded_reply_begins_after_the_answer() -> None:
+    """
+    An answer is bounded as a run is; its excerpt begins where what is new begins.
+    """
+    answers: dict[str, Any] = {"answer": cell(truncated=True, since=4), "excerpt": CUT}
+    heard = spoken("answer", "-j", "work", "x", "-m", "1000", **answers)
+
+    assert json.loads(heard.out)["left_out"] == 7
+    assert heard.asked[1][0] == "excerpt"
+    assert heard.asked[1][1]["since"] == 4
+    assert spoken("answer", "work", "x", k_max="1000", **answers).out == "a\nz\n"
+    assert "-m takes a number of bytes" in spoken("answer", "work", "x", "-m", "y").out
+
+
+def test_trial_19_the_steps_of_a_batch_share_the_bound() -> None:
+    """
+    The bytes are for the whole call, whether K_MAX or `-m` gives them; `-m 0` is no bound.
+    """
+    answers: dict[str, Any] = {"run": cell(truncated=True), "excerpt": CUT, "output": PAGE}
+
+    shares = spoken("batch", "-m", "3000", "work", "a", "b", "c", **answers)
+    alone = spoken("batch", "work", "a", k_max="3000", **answers)
+    whole = spoken("batch", "-m", "0", "work", "a", k_max="3000", **answers)
+
+    assert [fields["fit"] < 1000 for op, fields in shares.asked if op == "excerpt"] == [True] * 3
+    assert [fields["fit"] > 2000 for op, fields in alone.asked if op == "excerpt"] == [True]
+    assert "excerpt" not in whole.ops
+
+
+def test_trial_19_a_cell_that_runs_on_has_a_cursor() -> None:
+    """
+    In agent mode `run -u` says where `peek --since` goes on, after what the run says anyway.
+    """
+    up = cell(Status.RUNNING, matched="up", cursor=9)
+
+    bounded = json.loads(spoken("run", "-j", "-m", "999", "-u", "up", "work", "x", run=up).out)
+    plain = json.loads(spoken("run", "-j", "-u", "up", "work", "x", run=up).out)
+
+    assert list(bounded) == ["cell_id", "status", "output", "matched", "cursor"]
+    assert list(plain) == ["cell_id", "status", "output", "matched"]
+
+
+def test_trial_19_the_program_at_the_keyboard_is_named_in_a_bounded_answer() -> None:
+    """
+    `now` and its hint stay, and what was cut is reported after them.
+    """
+    left = cell(truncated=True, now="pdb", hint="q leaves it")
+    said = json.loads(spoken("run", "-j", "-m", "999", "work", "x", run=left, excerpt=CUT).out)
+
+    assert list(said)[3:] == ["now", "hint", "left_out", "path"]
+
+
+@pytest.mark.parametrize("flags", [[], ["-j"]])
+def test_trial_19_a_wait_is_bounded(flags: list[str]) -> None:
+    """
+    The line that made a condition true may have no end, and so may the lines of a screen.
+    """
+    long = "up " * 10_000
+    met = {**SEEN, "match": long, "line": long + "now"}
+    unmet = WaitTimeout("it did not come", observation={"screen": {"text": long}})
+
+    for answer in (met, unmet):
+        heard = spoken("wait", *flags, "-m", "900", "work", "-u", "x", wait=answer)
+        assert len(heard.out.encode()) <= 900
+        assert "left out" in heard.out.replace("_", " ")
+        assert len(spoken("wait", *flags, "work", "-u", "x", wait=answer).out) > 10_000
+
+
+@pytest.mark.parametrize("flags", [["-s"], ["-s", "-j"]])
+def test_trial_19_the_rows_that_keys_changed_are_bounded(flags: list[str]) -> None:
+    """
+    A screen of many rows is cut as any other text or object.
+    """
+    rows = [{"row": row, "text": f"row {row} " * 10} for row in range(200)]
+    pressed = {"cursor": 1, "keys": 1, "screen": {**AFTER, "rows": rows}}
+
+    heard = spoken("keys", *flags, "work", "a", k_max="1000", keys=pressed)
+
+    assert len(heard.out.encode()) <= 1000
+    assert "left out" in heard.out.replace("_", " ")
+
+
+def test_trial_19_advice_is_bounded_too() -> None:
+    """
+    The command of a session may be as long as a system allows; advice about it is not.
+    """
+    long = {**WORK, "argv": ["sh", "-c", "x" * 100_000]}
+
+    assert len(spoken("new", "work", k_max="500", list=[long]).err.encode()) <= 500
+    assert len(spoken("new", "work", list=[long]).err) > 100_000
+
+
+def test_trial_19_a_bounded_refusal_in_json_is_json() -> None:
+    """
+    The object is cut in its text, not at its end.
+    """
+    answers: dict[str, Any] = {"list": [], "new": {}, "kill": {}, "read": {"text": "why " * 10_000}}
+    answers["ready"] = SessionEnded("x")
+
+    heard = spoken("new", "-j", "x", k_max="500", **answers)
+
+    assert heard.status == 1
+    assert len(heard.out) <= 500
+    assert json.loads(heard.out)["status"] == "error"

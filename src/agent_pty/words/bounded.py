@@ -64,6 +64,16 @@ def refused_text(call: Call, text: str) -> str:
     return text if most is None else fitted(text, most - len("\n"), rest="").text
 
 
+def share(most: int | None, parts: int) -> int:
+    """Return what one of several answers in the same call may have; 0 outside of agent mode."""
+    return 0 if most is None else max(_LEAST, most // parts)
+
+
+async def say_advice(call: Call, line: str) -> None:
+    """Print on standard error what helps, within the bound of K_MAX."""
+    await call.output.err(refused_text(call, f"k: {line}"))
+
+
 async def say(call: Call, text: str, *, most: int | None, rest: str) -> None:
     """Print text and a line end; *rest* is the command that prints all of it."""
     if most is None:

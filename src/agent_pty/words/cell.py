@@ -17,7 +17,7 @@ from agent_pty.errors import (
     UnknownSession,
 )
 from agent_pty.words import advice
-from agent_pty.words.bounded import bound, cut_facts, output_of, room_beside
+from agent_pty.words.bounded import bound, cut_facts, output_of, room_beside, say_advice
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell_text import extras_of, lost_of, say_json, say_message, say_plain, why
 from agent_pty.words.option import Parsed, milliseconds, parsed
@@ -232,7 +232,7 @@ async def advise(call: Call, error: AgentPtyError, session: str) -> None:
     """Say on standard error what the caller can do about an error."""
     line = await advice.advice(call.ops, error, session, advice.K)
     if line is not None:
-        await call.output.err(f"k: {line}")
+        await say_advice(call, line)
 
 
 async def _refused(call: Call, reason: str, *, json: bool) -> int:

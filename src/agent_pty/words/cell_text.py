@@ -50,6 +50,8 @@ async def say_json(
             room = room_beside({**facts, **extras}, most)
             cell = await output_of(call, session, cell, room=room)
             extras = {**lost_of(cell), **extras, **cut_facts(cell)}
+            if _grows(cell) and "cursor" in cell:
+                extras["cursor"] = cell["cursor"]
         await _say_output(call, session, cell, facts, extras)
 
 

@@ -16,7 +16,7 @@ from agent_pty.words import (
     wait,
     watch,
 )
-from agent_pty.words.bounded import refused_text
+from agent_pty.words.bounded import refused_text, say_advice
 from agent_pty.words.call import Call, Refusal, Verb
 from agent_pty.words.help import K_HELP, help_of
 
@@ -72,7 +72,7 @@ async def run(call: Call, argv: list[str]) -> int:
     except Refusal as refusal:
         await call.output.line(refused_text(call, str(refusal)))
         if refusal.advice:
-            await call.output.err(f"k: {refusal.advice}")
+            await say_advice(call, refusal.advice)
         return 1
 
 

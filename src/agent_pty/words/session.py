@@ -12,10 +12,11 @@ from typing import Any
 from agent_pty.core.layout import expanded
 from agent_pty.core.output_paused import paused_remark
 from agent_pty.core.safe import one_line
+from agent_pty.core.short_json import shortened
 from agent_pty.errors import AgentPtyError, SessionEnded, SessionExists, UnknownSession
 from agent_pty.ops.op import PASSING
 from agent_pty.words import advice
-from agent_pty.words.bounded import bound, say, say_list
+from agent_pty.words.bounded import bound, environment_bound, say, say_advice, say_list
 from agent_pty.words.call import Call, Refusal, checked, jsoned
 from agent_pty.words.cell import advise, resolved
 from agent_pty.words.new_options import NewOptions, parsed_new
@@ -37,7 +38,10 @@ async def new(call: Call, words: list[str]) -> int:
         if not given.json:
             raise
         failed = {"status": "error", "output": str(refusal).removeprefix("ERR ")}
-        raise Refusal(jsoned(failed)) from None
+        most = environment_bound(call)
+        short = failed if most is None else shortened(failed, most - len("\n"), rest="")
+        await call.output.line(jsoned(short))
+        return 1
 
 
 async def _new(call: Call, given: NewOptions) -> int:
@@ -66,7 +70,7 @@ async def _say_alive(call: Call, given: NewOptions) -> int:
     await _say_new(call, given, "alive", f"OK {name} (alive)")
     line = await advice.advice(call.ops, SessionExists(name), name, advice.K)
     if line is not None:
-        await call.output.err(f"k: nothing was started: {line}")
+        await say_advice(call, f"nothing was started: {line}")
     return 0
 
 
