@@ -182,7 +182,7 @@ def test_trial_23_agent_pty_kill_says_json_for_each(k: K) -> None:
 
     missing, killed = json.loads(done.stdout)
     assert (missing["id"], missing["code"]) == ("nobody", "unknown_session")
-    assert (killed["id"], killed.get("survivors", [])) == ("ka", [])
+    assert (killed["id"], killed["survivors"]) == ("ka", [])
 
 
 @pytest.mark.parametrize("program", ["k", "agent-pty"])

@@ -83,3 +83,15 @@ def test_trial_18_a_limit_that_is_none_is_refused() -> None:
     """
     with pytest.raises(Refusal, match='"soon": write 500ms, 30s'):
         taken("-t", "soon").milliseconds(30)
+
+
+def test_trial_23_long_names_are_options_too() -> None:
+    """
+    `--json` and `--timeout` mean `-j` and `-t`, but not in the place of a text.
+    """
+    given = placed(
+        ["--json", "work", "--json", "--timeout", "5m"], usage="k send", most=2, values=("-t",)
+    )
+
+    assert (given.flags, given.words) == ({"-j"}, ["work", "--json"])
+    assert given.milliseconds(30) == 300_000

@@ -14,8 +14,9 @@ from agent_pty.core.safe import safe_json
 _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 # Fields of a cell that say something only if they are not 0 or false.
 _COUNTS: Final = frozenset(("exit_code_unknown", "told", "lost"))
-# Whatever the object, these are an answer: what a program wrote, and how it ended (null: unknown).
-_ANSWERS: Final = frozenset(("output", "text", "content", "exit_code"))
+# Whatever the object, these are an answer: what a program wrote, how it ended (null: unknown), and
+# what is left of it (none, which was verified).
+_ANSWERS: Final = frozenset(("output", "text", "content", "exit_code", "survivors"))
 # The fields of the contract's objects that may be empty. An object is known by a field that no
 # other has.
 _CONTRACT: Final = {

@@ -24,6 +24,7 @@ _ESSENTIAL = frozenset(
         "path",
         "matched",
         "unmet",
+        "now",
     )
 )
 _LONGEST_PATH = 100

@@ -13,7 +13,7 @@ from agent_pty.words.call import Refusal
 
 _WEEK = 7 * 24 * 3600
 # The same words as in `agent-pty`.
-_LONG = {"--json": "-j", "--timeout": "-t", "--until": "-u"}
+LONG = {"--json": "-j", "--timeout": "-t", "--until": "-u"}
 _LIMIT = "-t"
 BOUND = "-m"
 
@@ -77,7 +77,7 @@ class _Option(NamedTuple):
 def _option(word: str) -> _Option:
     if word.startswith("--"):
         name, equals, value = word.partition("=")
-        return _Option(_LONG.get(name, name), value if equals else None)
+        return _Option(LONG.get(name, name), value if equals else None)
     letters = [f"-{letter}" for letter in word[1:]] if word.startswith("-") else []
     return _Option(letters[-1], None, frozenset(letters[:-1])) if letters else _Option(word)
 

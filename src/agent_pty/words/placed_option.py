@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from agent_pty.core.duration import seconds
 from agent_pty.errors import BadRequest
 from agent_pty.words.call import Refusal
-from agent_pty.words.option import BOUND
+from agent_pty.words.option import BOUND, LONG
 
 _WEEK = 7 * 24 * 3600
 
@@ -52,6 +52,8 @@ def placed(
     seen, found = set[str](), dict[str, list[str]]()
     while rest:
         word = rest.pop(0)
+        if LONG.get(word) in (*flags, *values) and not 0 < len(words) < most:
+            word = LONG[word]
         name, equals, value = word.partition("=")
         if 0 < len(words) < most:
             words.append(word)

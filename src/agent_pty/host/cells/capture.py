@@ -55,6 +55,11 @@ class Capture:
         return redrawn + end if end else begin
 
     @property
+    def begun(self) -> bool:
+        """Whether it is known where output begins, as well as it will be."""
+        return self._begin is not None or not self.cell.begins
+
+    @property
     def answered(self) -> bool:
         """Whether anything was written since the code was typed, if only the echo of it.
 

@@ -47,6 +47,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     is what was asked for, shortened; *exit_codes* is whether what runs it has an exit code for it.
     *glued* is how many bytes of output preceded the prompt on its line. *edits*: a line editor
     had the line. *image* is another number when the session's program replaces itself; 0: unknown.
+    *begins*: the program marks where output begins.
     """
 
     cell_id: str
@@ -66,6 +67,7 @@ class CellStart(Struct, frozen=True, kw_only=True):
     glued: int = 0
     edits: bool = False
     image: int = 0
+    begins: bool = False
 
     def owns(self, placed: PlacedMark) -> bool:
         """Whether a mark is of this cell, not an older one that is seen again after a crash."""

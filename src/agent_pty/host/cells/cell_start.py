@@ -45,6 +45,7 @@ def cell_start(
         edits=seen.tty.edits,
         image=seen.image or readiness.image,
         exit_codes=is_ladder(frame) and _has_exit_codes(seen, readiness),
+        begins=readiness.ready == "marks" and dialect(readiness.program).answers,
     )
 
 

@@ -246,12 +246,12 @@ class CellService:
         return self._terminal.output.log.committed - output.start if written else 0
 
     async def _full(self, cell: Cell, *, spill: bool, since: int = 0) -> CellReport:
-        """Report a cell with its output after the first *since* bytes."""
+        """Report a cell with its output after the first *since* bytes; its file has all of it."""
         report = self._report(cell, since=since)
         if not (spill and report.truncated and cell.result is not None):
             return report
         log = self._terminal.output.log
-        path = await self._files.save(cell.id, cell.result.output.after(since), log)
+        path = await self._files.save(cell.id, cell.result.output, log)
         return msgspec.structs.replace(report, path=path)
 
     def _report(self, cell: Cell, *, since: int = 0) -> CellReport:

@@ -34,6 +34,8 @@ from agent_pty.ops.cell_model import Status
 
 # After something was drawn, search the screen once for a whole burst, not once per batch.
 _SEARCH_AFTER = 0.005
+# A shell that marks where output begins does so as soon as it has read the line.
+_MARK_SECONDS = 1.0
 _UNKNOWN = "\ufffd"
 
 
@@ -92,6 +94,8 @@ class Until:
         self._seen = 0
         self._timer: asyncio.TimerHandle | None = None
         self._search: asyncio.TimerHandle | None = None
+        self._mark: asyncio.TimerHandle | None = None
+        self._late = False
 
     @property
     def given(self) -> str:
@@ -109,6 +113,9 @@ class Until:
         """Something was written while the cell runs."""
         if self._cell is None or self.met is not None:
             return
+        if not self._capture.begun and not self._late:
+            self._expect_mark()
+            return
         self._feed(Output(at=time.monotonic(), view=self._view()))
         drawn = self._screen_only or self._fresh.drawn(self._output)
         if drawn and self._search is None and self.met is None:
@@ -116,13 +123,24 @@ class Until:
             self._search = loop.call_later(_SEARCH_AFTER, self._search_screen)
         self._arm()
 
+    def _expect_mark(self) -> None:
+        """Until a mark says where output begins, a line that was drawn twice looks like it."""
+        if self._mark is None:
+            loop = asyncio.get_running_loop()
+            self._mark = loop.call_later(_MARK_SECONDS, self._do_without_mark)
+
+    def _do_without_mark(self) -> None:
+        """The shell has lost its marks: go by the echo."""
+        self._late = True
+        self.wrote()
+
     def end(self) -> None:
         """Nobody waits any longer: test a last time what the cell has written."""
         cell = self._cell
         if cell is not None:
             self._test_last(cell)
         self._cell = None
-        for timer in (self._timer, self._search):
+        for timer in (self._timer, self._search, self._mark):
             if timer is not None:
                 timer.cancel()
 
