@@ -18,7 +18,7 @@ from agent_pty.errors import AgentPtyError, HostLost, SessionExists, UnknownSess
 from agent_pty.host.message import Describe, GiveCustody
 from agent_pty.ops.model import Described, Ending, SessionInfo, State
 
-_KILLED_REMEMBERED = 1000
+_NAMES_REMEMBERED = 1000
 _MOVE_SECONDS = 5.0
 # How long `status` waits for hosts: it must answer also when one hangs.
 _GLANCE_SECONDS = 0.5
@@ -34,6 +34,7 @@ class Registry:
         self._reserved: set[str] = set()
         # Names that were killed: a second kill is no error. The newest are remembered.
         self._killed: OrderedDict[str, None] = OrderedDict()
+        self._used: OrderedDict[str, None] = OrderedDict()
         # Instances that are being started, and how they ended if that came first.
         self._unborn: dict[str, Ending | None] = {}
 
@@ -84,7 +85,7 @@ class Registry:
         elif prefix is None:
             name = names.generated(taken)
         else:
-            name = names.checked(names.generated(taken | self._killed.keys(), prefix))
+            name = names.checked(names.generated(taken | self._used.keys(), prefix))
         if name in taken:
             raise SessionExists(name)
         self._reserved.add(name)
@@ -98,6 +99,7 @@ class Registry:
         """Take in a session."""
         self._killed.pop(record.name, None)
         self._records[record.name] = record
+        _remember(self._used, record.name)
 
     def remove(self, record: Record) -> None:
         """Forget a session."""
@@ -107,9 +109,7 @@ class Registry:
 
     def remember_killed(self, name: str) -> None:
         """Note that a session was killed."""
-        self._killed[name] = None
-        while len(self._killed) > _KILLED_REMEMBERED:
-            self._killed.popitem(last=False)
+        _remember(self._killed, name)
 
     def rename(self, record: Record, name: str) -> None:
         """Give a session another name."""
@@ -208,3 +208,9 @@ class Registry:
         record.exit(ending)
         # Inserted again: the order of the dictionary is the order in which they exited.
         self._records[record.name] = self._records.pop(record.name)
+
+
+def _remember(names: OrderedDict[str, None], name: str) -> None:
+    names[name] = None
+    while len(names) > _NAMES_REMEMBERED:
+        names.popitem(last=False)

@@ -35,6 +35,7 @@ CLIENT_COMMANDS = (
     "doctor",
     "top",
     "skill",
+    "tools",
     "help",
 )
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, UnknownSession
 from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_client import Info, PtyClient
 from agent_pty.words.tools.tool import ToolOps
 
 # How much of the text is kept after the end.
 _KEPT = 2 * 1024 * 1024
+_NOTHING = {
+    "ended": [],
+    "survivors": [],
+    "possible_survivors": [],
+    "spared": [],
+    "exit_code": None,
+    "signal": None,
+}
 
 
 async def retire(client: PtyClient, asked: ToolOps, info: Info, *, stopped: bool) -> dict[str, Any]:
@@ -20,7 +28,10 @@ async def retire(client: PtyClient, asked: ToolOps, info: Info, *, stopped: bool
     """
     name = info["id"]
     text, cursor, gap_end = await _kept_text(asked, info)
-    killed: dict[str, Any] = await asked.ask("kill", id=name)
+    try:
+        killed: dict[str, Any] = await asked.ask("kill", id=name)
+    except UnknownSession:  # ended by somebody else in this moment
+        killed = dict(_NOTHING)
     known = client.known.pop(info["instance"], None)
     exit_code, signal = killed["exit_code"], killed["signal"]
     if info["state"] != "running":

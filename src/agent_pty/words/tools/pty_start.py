@@ -16,7 +16,8 @@ from agent_pty.words.tools.tool import ToolOps
 ROWS, COLS = 40, 120
 _PREFIX = "p"
 _OURS = re.compile(rf"{_PREFIX}\d+")
-_MOST_EXITED = 25
+# The daemon forgets those that have exited when there are more than 25: that must not be first.
+_MOST_EXITED = 20
 # What makes a command a line for a shell. A blank alone may be part of a file's name.
 _SHELL_SYNTAX = re.compile(r"[\s|&;<>()$`*?~'\"\\]")
 
