@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -122,6 +123,18 @@ def python(model: Model, code: str) -> str:
     return model.start(sys.executable, "-c", code)
 
 
+def peak(pid: int) -> int:
+    """Return the most memory that a process has had, in kB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+)", status)[0])
+
+
+def gateway_of(agent: Agent) -> int:
+    """Return the pid of the gateway."""
+    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in agent.processes()}
+    return next(pid for pid, name in names.items() if name == "agent-pty-gatew")
+
+
 # -- what a tool is
 
 
@@ -231,14 +244,23 @@ def test_characters_and_escapes_split_over_writes(model: Model) -> None:
 
 def test_ten_million_lines_with_bounded_memory(model: Model) -> None:
     """
-    A flood is answered by its two ends, and a file is named.
+    A flood is answered by its two ends. After a stop less is kept: what is missing is a gap.
     """
-    text = model.call("pty_exec", command="seq", args=["2000000"], timeout_ms=300_000)
+    name = model.start("sh", "-c", "seq 10000000")
+    model.agent.ask("wait", id=name, until="exit", timeout_ms=SECONDS * 1000)
+
+    text = model.call("pty_read", id=name, since=5)
 
     body = output(text)
     assert len(body.encode()) <= 51_200
-    assert body.startswith("1\n2\n")
-    assert body.endswith("1999999\n2000000\n")
+    assert "bytes more left out. The two ends of it: /" in body
+    assert body.endswith("\n9999999\n10000000\n")
+    model.call("pty_stop", id=name)
+    kept = output(model.call("pty_read", id=name, since=5))
+    assert re.match(r"\[gap: \d+ bytes no longer retained\]\n", kept)
+    assert len(kept.encode()) <= 51_300
+    assert "\n10000000\n" in kept
+    assert peak(gateway_of(model.agent)) < 256 * 1024
 
 
 def test_long_output_names_the_file_that_has_all_of_it(model: Model) -> None:
@@ -635,23 +657,70 @@ def test_a_list_has_one_line_for_each_session_running_ones_first(model: Model) -
 # -- crashes
 
 
-def test_a_session_outlives_its_agent_and_its_host(shared: Agent) -> None:
+@pytest.mark.parametrize("by", [signal.SIGKILL, signal.SIGSEGV])
+def test_a_session_outlives_its_host(model: Model, by: signal.Signals) -> None:
     """
-    A killed client, then a killed host: the session lives, and another client reads it.
+    A host that crashes is replaced: output, cursor and program are as before.
     """
-    first = Model(shared)
-    name = first.start("sh", "-c", "echo alive; read x; echo got $x")
-    first.call("pty_read", id=name, until="alive", wait_ms=LONG)
-    first.leave()
-    slay(shared.pid_of(name))
+    name = model.start("sh", "-c", "echo alive; read x; echo got $x")
+    seen = model.call("pty_read", id=name, until="alive", wait_ms=LONG)
 
-    second = Model(shared)
-    text = second.call("pty_send", id=name, input="it\r", until="exit", wait_ms=LONG)
+    slay(model.agent.pid_of(name), by=by)
+    again = model.call("pty_read", id=name, since=0)
+    text = model.call("pty_send", id=name, input="it\r", until="exit", wait_ms=LONG)
 
+    assert output(again) == output(seen) == "alive\n"
     assert "got it" in text
     assert fact(text, "exit") == "0"
-    second.call("pty_stop", id=name)
-    second.leave()
+
+
+def test_a_session_outlives_its_agent(agent: Agent) -> None:
+    """
+    A client that is killed ends nothing: the next one finds the session.
+    """
+    agent.new("sleeper", "sleep", "1000")
+    request = {
+        "name": "pty_start",
+        "arguments": {"command": "sh", "args": ["-c", "echo up; read x"]},
+    }
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": request}
+    with subprocess.Popen(
+        [AGENT_PTY, "mcp-stdio"], env=agent.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as client:
+        assert client.stdin is not None
+        assert client.stdout is not None
+        client.stdin.write(json.dumps(call).encode() + b"\n")
+        client.stdin.flush()
+        assert b"started p1" in client.stdout.readline()
+        client.kill()
+
+    agent.ask("wait", id="p1", until="up", timeout_ms=LONG)
+
+    assert agent.info("p1")["state"] == "running"
+
+
+def test_a_storm_of_signals_loses_nothing(model: Model) -> None:
+    """
+    Calls that signals interrupt are taken up again, in the program and in the host.
+    """
+    code = (
+        "import signal\n"
+        "signal.signal(signal.SIGALRM, lambda *_: None)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+        "input()\n"
+        "for n in range(1500): print(n, flush=True)\n"
+        "signal.setitimer(signal.ITIMER_REAL, 0)\n"
+    )
+    name = python(model, code)
+    host = model.agent.pid_of(name)
+    model.call("pty_send", id=name, input="go\r")
+    for _ in range(300):
+        os.kill(host, signal.SIGUSR1)
+
+    text = model.call("pty_read", id=name, until="exit", wait_ms=LONG)
+
+    assert output(text) == "go\n" + "".join(f"{n}\n" for n in range(1500))
+    assert fact(text, "exit") == "0"
 
 
 # -- errors and permissions

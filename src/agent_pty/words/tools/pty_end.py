@@ -11,7 +11,7 @@ from agent_pty.words.tools.tool import ToolOps
 
 # How much of the text is kept after the end.
 _KEPT = 2 * 1024 * 1024
-_NOTHING = {
+_NOTHING: dict[str, Any] = {
     "ended": [],
     "survivors": [],
     "possible_survivors": [],
@@ -48,6 +48,11 @@ async def retire(client: PtyClient, asked: ToolOps, info: Info, *, stopped: bool
     )
     client.files.save(stone)
     return {**killed, "stone": stone, "known": known}
+
+
+def how_it_ended(stone: Tombstone) -> dict[str, Any]:
+    """Return state, exit code and signal, as a footer needs them."""
+    return {"state": "exited", "exit_code": stone.exit_code, "signal": stone.signal}
 
 
 async def _kept_text(asked: ToolOps, info: Info) -> tuple[str, int, int]:

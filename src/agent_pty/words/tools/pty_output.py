@@ -30,14 +30,16 @@ async def collected(
     asked: ToolOps, files: ToolOutput, name: str, *, since: int | None, tail: int | None, end: int
 ) -> Output:
     """Read from a cursor on, up to the cursor *end* and perhaps a little further."""
-    excerpt, spool, notes, last, first = Excerpt(), Spool(files, name), "", {}, since or 0
+    excerpt, spool, notes, skipped = Excerpt(), Spool(files, name), "", 0
+    last: dict[str, Any] = {}
     async for page in _pages(asked, name, since=since, tail=tail, end=end):
         if page["gap"]:
             notes += _gap(page["gap"])
+        skipped += page.get("skipped", 0)
         excerpt.feed(page["text"])
-        spool.feed(page["text"], start=first, fits=excerpt.fits)
+        spool.feed(page["text"], start=since or 0, fits=excerpt.fits)
         last = page
-    text = excerpt_text(excerpt, spool, name, first)
+    text = excerpt_text(excerpt, spool, name, start=since or 0, skipped=skipped)
     if since is not None and tail is not None:
         text = last_lines(text, tail)
     return Output(text=notes + text, cursor=last["cursor"], ended=last)
@@ -46,15 +48,22 @@ async def collected(
 async def _pages(
     asked: ToolOps, name: str, *, since: int | None, tail: int | None, end: int
 ) -> AsyncIterator[dict[str, Any]]:
-    size = 0
+    """Yield what is wanted; of very much only the first half and the last half of a file."""
     fields: dict[str, Any] = {"since": since, "tail": tail, "max_bytes": _LARGEST_FILE}
+    size = 0
     while True:
         page = await asked.ask("read", id=name, **fields)
-        size += len(page["text"])
         yield page
-        if not page["more"] or page["cursor"] >= end or size > _LARGEST_FILE:
+        here = page["cursor"]
+        if not page["more"] or here >= end:
             return
-        fields = {"since": page["cursor"], "max_bytes": _PAGE}
+        size += len(page["text"].encode())
+        resume = end - _LARGEST_FILE // 2
+        if size >= _LARGEST_FILE // 2 and here < resume:
+            text = f"\n[... {resume - here} bytes left out of this file]\n"
+            yield {**page, "text": text, "gap": None, "skipped": resume - here}
+            here = resume
+        fields = {"since": here, "max_bytes": _PAGE}
 
 
 class Spool:
@@ -78,18 +87,28 @@ class Spool:
         self._held.clear()
 
 
-def excerpt_text(excerpt: Excerpt, spool: Spool, name: str, start: int) -> str:
+def excerpt_text(excerpt: Excerpt, spool: Spool, name: str, *, start: int, skipped: int) -> str:
     """Return the text, or its ends and a note about what lies between."""
     ends = excerpt.ends()
     if ends.whole:
         return ends.head
+    more = f" and {skipped} bytes more" if skipped else ""
+    whole = "The two ends of it" if skipped else "All of it"
     note = (
-        f"[... {ends.omitted_lines} lines, {ends.omitted_bytes} bytes left out. All of it: "
+        f"[... {ends.omitted_lines} lines, {ends.omitted_bytes} bytes{more} left out. {whole}: "
         f"{spool.path} (read or grep that file), or lines that match: pty_read "
         f'{{"id": "{name}", "since": {start}, "pattern": "..."}}]'
     )
     break_ = "" if ends.head.endswith("\n") or not ends.head else "\n"
     return f"{ends.head}{break_}{note}\n{ends.tail}"
+
+
+def fitted(files: ToolOutput, name: str, text: str, *, start: int) -> str:
+    """Return a text in the size of an answer; if it is longer, a file has all of it."""
+    excerpt, spool = Excerpt(), Spool(files, name)
+    excerpt.feed(text)
+    spool.feed(text, start=start, fits=excerpt.fits)
+    return excerpt_text(excerpt, spool, name, start=start, skipped=0)
 
 
 def last_lines(text: str, count: int) -> str:

@@ -6,8 +6,9 @@ from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
+from agent_pty.words.tools.pty_end import how_it_ended
 from agent_pty.words.tools.pty_exec import joined
-from agent_pty.words.tools.pty_output import collected, last_lines, matching
+from agent_pty.words.tools.pty_output import collected, fitted, last_lines, matching
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.tool import ToolOps
 
@@ -17,7 +18,7 @@ async def read(client: PtyClient, asked: ToolOps, arguments: ReadArguments) -> P
     found = await find(client, asked, arguments.id)
     since = None if arguments.since is None else max(0, arguments.since)
     if isinstance(found, Tombstone):
-        return of_tombstone(found, since, arguments.tail)
+        return of_tombstone(client, found, arguments)
     client.knows(found)
     notes = ""
     if found["state"] == "running":
@@ -80,19 +81,26 @@ async def _screen(asked: ToolOps, name: str, *, chosen: bool) -> str | None:
     return f"{label}\n{text}\n"
 
 
-def of_tombstone(stone: Tombstone, since: int | None, tail: int | None) -> PtyAnswer:
+def of_tombstone(client: PtyClient, stone: Tombstone, arguments: ReadArguments) -> PtyAnswer:
     """Return what is kept of a session that is gone."""
-    data = stone.text.encode()
-    begin = stone.gap_end
+    data, since, begin = stone.text.encode(), arguments.since, stone.gap_end
     notes = "[it was stopped]\n" if stone.stopped else ""
+    gap = ""
     if since is not None:
-        if since < begin:
-            notes = f"[gap: {begin - since} bytes no longer retained]\n{notes}"
+        gap = f"[gap: {begin - since} bytes no longer retained]\n" if since < begin else ""
         # Counted from the end, where a cursor and the text surely agree.
         left = max(0, stone.cursor - max(since, begin))
         data = data[len(data) - min(left, len(data)) :]
     text = data.decode(errors="ignore")
-    if tail is not None:
-        text = last_lines(text, tail)
-    ended = {"state": "exited", "exit_code": stone.exit_code, "signal": stone.signal}
-    return PtyAnswer(body=joined(text, notes), name=stone.id, cursor=stone.cursor, ended=ended)
+    if arguments.pattern is not None:
+        notes = f"[the session is gone: pattern is taken as text]\n{notes}"
+        kept = [line for line in text.splitlines(keepends=True) if arguments.pattern in line]
+        text = "".join(kept)
+    if arguments.tail is not None:
+        text = last_lines(text, arguments.tail)
+    return PtyAnswer(
+        body=joined(gap + fitted(client.files, stone.id, text, start=since or begin), notes),
+        name=stone.id,
+        cursor=stone.cursor,
+        ended=how_it_ended(stone),
+    )

@@ -13,8 +13,9 @@ from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments, SendArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
+from agent_pty.words.tools.pty_end import how_it_ended
 from agent_pty.words.tools.pty_exec import joined
-from agent_pty.words.tools.pty_read import of_tombstone, shown
+from agent_pty.words.tools.pty_read import shown
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.tool import ToolOps
 
@@ -29,12 +30,11 @@ async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> P
         raise BadRequest(r'nothing to type; for example: pty_send {"id": "p1", "input": "ls\r"}')
     found = await find(client, asked, arguments.id)
     if isinstance(found, Tombstone):
-        stone = of_tombstone(found, found.cursor, None)
         return PtyAnswer(
             body=f"nothing was typed: {found.id} has ended\n",
-            name=stone.name,
-            cursor=stone.cursor,
-            ended=stone.ended,
+            name=found.id,
+            cursor=found.cursor,
+            ended=how_it_ended(found),
         )
     client.knows(found)
     if found["state"] != "running":

@@ -8,10 +8,9 @@ from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import StopArguments
 from agent_pty.words.tools.pty_client import PtyClient, find
-from agent_pty.words.tools.pty_end import retire
+from agent_pty.words.tools.pty_end import how_it_ended, retire
 from agent_pty.words.tools.pty_exec import joined
-from agent_pty.words.tools.pty_output import last_lines
-from agent_pty.words.tools.pty_read import of_tombstone
+from agent_pty.words.tools.pty_output import fitted, last_lines
 from agent_pty.words.tools.tool import ToolOps
 
 _LAST_LINES = 10
@@ -21,24 +20,22 @@ async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> P
     """Stop it; a second time is no error."""
     found = await find(client, asked, arguments.id)
     if isinstance(found, Tombstone):
-        gone = of_tombstone(found, found.cursor, None)
         word = "stopped" if found.stopped else "ended"
         return PtyAnswer(
             body=f"{found.id} is already {word}\n",
-            name=gone.name,
-            cursor=gone.cursor,
-            ended=gone.ended,
+            name=found.id,
+            cursor=found.cursor,
+            ended=how_it_ended(found),
         )
     client.check("terminal_stop", found["argv"])
     killed = await retire(client, asked, found, stopped=True)
     stone: Tombstone = killed["stone"]
-    gone = of_tombstone(stone, None, None)
-    last = last_lines(stone.text, _LAST_LINES)
+    last = fitted(client.files, stone.id, last_lines(stone.text, _LAST_LINES), start=stone.gap_end)
     return PtyAnswer(
         body=joined(last, _proof(stone.id, killed)),
         name=stone.id,
         cursor=stone.cursor,
-        ended=gone.ended,
+        ended=how_it_ended(stone),
     )
 
 
