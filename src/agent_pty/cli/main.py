@@ -26,6 +26,7 @@ _RUNS = {
     "serve": ("lifecycle", "serve"),
     "serve-http": ("serve_http", "serve_http"),
     "mcp-stdio": ("mcp_stdio", "mcp_stdio"),
+    "mcp": ("mcp_install", "install"),
     "tools": ("tools", "tools"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),

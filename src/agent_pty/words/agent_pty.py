@@ -30,6 +30,7 @@ CLIENT_COMMANDS = (
     "serve",
     "serve-http",
     "mcp-stdio",
+    "mcp",
     "stop",
     "restart",
     "doctor",
