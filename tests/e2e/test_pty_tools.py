@@ -384,6 +384,17 @@ def test_an_exec_that_ended_leaves_no_session_but_can_be_read(model: Model) -> N
     assert fact(text, "exit") == "4"
 
 
+def test_an_id_is_not_used_again_soon(model: Model) -> None:
+    """
+    A model may remember the id of a session that is gone: it must not reach another program.
+    """
+    first = fact(model.call("pty_exec", command="true"), "id")
+
+    second = fact(model.call("pty_exec", command="true"), "id")
+
+    assert first != second
+
+
 # -- input
 
 

@@ -21,8 +21,13 @@ from agent_pty.words.tools.pty_client import PtyClient
 from agent_pty.words.tools.terminal import terminal_tools
 from agent_pty.words.tools.tool import Tool, ToolResult
 
-_INSTRUCTIONS = (
-    "Terminal sessions that outlive this connection. terminal.new starts one, terminal.send types "
+_INSTRUCTIONS = "Terminal sessions that outlive this connection. "
+_PTY_INSTRUCTIONS = (
+    "pty_exec runs a program and waits for its end, pty_start starts one that goes on, pty_read "
+    "and pty_send talk to it, pty_stop ends it."
+)
+_TERMINAL_INSTRUCTIONS = (
+    "terminal.new starts one, terminal.send types "
     "a line, terminal.wait returns when text, a prompt or the end comes, terminal.screen shows "
     "what a person would see."
 )
@@ -100,10 +105,15 @@ def mcp_server(
     return Server(
         "agent-pty",
         version=__version__,
-        instructions=_INSTRUCTIONS,
+        instructions=_INSTRUCTIONS + _chosen(which),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _chosen(which: str) -> str:
+    """Describe the tools that a model should begin with."""
+    return _TERMINAL_INSTRUCTIONS if which == "terminal" else _PTY_INSTRUCTIONS
 
 
 def _described(tool: Tool) -> types.Tool:
