@@ -333,6 +333,12 @@ def test_trial_01_five_daemons_that_die_at_once_are_enough(agent: Agent) -> None
 # -- must hold 2
 
 
+def complaints(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """Return what a command said on standard error, but for the hint that the machine is slow."""
+    slow = "the daemon does not answer; it may hang: see agent-pty doctor"
+    return [line for line in done.stderr.splitlines() if not line.endswith(slow)]
+
+
 class Client:
     """Uses one session until it is stopped; every answer must be right."""
 
@@ -348,7 +354,7 @@ class Client:
             number += 1
             code = f"echo {self.name}-$(({number}+1)); (exit {number % 3})"
             done = self.k.run("run", "-j", self.name, code)
-            assert (done.returncode, done.stderr) == (0, ""), (done.stdout, done.stderr)
+            assert (done.returncode, complaints(done)) == (0, []), (done.stdout, done.stderr)
             result = json.loads(done.stdout)
             assert result["status"] == "done", result
             assert result["output"] == f"{self.name}-{number + 1}"
@@ -361,10 +367,10 @@ class Client:
         while not stop.is_set():
             number += 1
             sent = self.k.agent.cli("send", self.name, f"echo {self.name}-$(({number}+1))")
-            assert (sent.returncode, sent.stderr) == (0, ""), sent
+            assert (sent.returncode, complaints(sent)) == (0, []), sent
             until = f"regex:{self.name}-{number + 1}\\b"
             done = self.k.agent.cli("wait", self.name, "--until", until, "--timeout", "1m")
-            assert (done.returncode, done.stderr) == (0, ""), (done.stdout, done.stderr)
+            assert (done.returncode, complaints(done)) == (0, []), (done.stdout, done.stderr)
             self.results.append({"number": number})
 
 
