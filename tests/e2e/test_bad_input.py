@@ -70,6 +70,7 @@ CODES = {
     "active_cell": 1,
     "interrupt_failed": 1,
     "not_offered": 1,
+    "not_permitted": 1,
     "not_ready": 1,
     "not_waiting": 1,
     "unknown_cell": 1,

@@ -15,8 +15,8 @@ _EMPTY: Final[tuple[Any, ...]] = (None, "", [], {})
 # Fields of a cell that say something only if they are not 0 or false.
 _COUNTS: Final = frozenset(("exit_code_unknown", "told", "lost"))
 # Whatever the object, these are an answer: what a program wrote, how it ended (null: unknown), and
-# what is left of it (none, which was verified).
-_ANSWERS: Final = frozenset(("output", "text", "content", "exit_code", "survivors"))
+# what is left of it (none, which was verified); and that there is no keeper.
+_ANSWERS: Final = frozenset(("output", "text", "content", "exit_code", "survivors", "keeper_pid"))
 # The fields of the contract's objects that may be empty. An object is known by a field that no
 # other has.
 _CONTRACT: Final = {
