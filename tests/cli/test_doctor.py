@@ -332,6 +332,7 @@ def test_sessions_wait_without_a_keeper_too(agent: Agent) -> None:
     """
     agent.new("work")
     status = agent.ask("status")
+    os.kill(status["keeper_pid"], signal.SIGSTOP)  # so that it starts no other daemon
     end(status["pid"])
     end(status["keeper_pid"])
 
