@@ -94,6 +94,27 @@ def test_the_sdk_lists_and_calls_every_tool(shared: Agent) -> None:
     tell(story)
 
 
+def test_trial_22_a_program_gets_the_environment_of_the_client_and_no_pager(agent: Agent) -> None:
+    """
+    What an MCP client starts finds what the client finds, and no pager waits for a key.
+    """
+    agent.new("first")  # starts the daemon, with another environment
+    agent.env["OF_THE_CLIENT"] = "yes"
+
+    async def story() -> None:
+        async with connected(agent) as client:
+            await client.call_tool("terminal.new", {"id": "mine", "repo": "/tmp"})
+            await client.call_tool(
+                "terminal.send", {"id": "mine", "text": "echo $OF_THE_CLIENT-$PAGER-$GIT_PAGER"}
+            )
+            seen = await client.call_tool(
+                "terminal.wait", {"id": "mine", "until": "yes-cat-cat", "timeout_ms": LONG}
+            )
+            assert not seen.is_error
+
+    tell(story)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [

@@ -75,7 +75,7 @@ class GatewayOps:
 
 def tools_named(which: str, client: PtyClient) -> Sequence[Tool]:
     """Return the tools of a choice: `terminal`, `pty` or `all`."""
-    terminal = terminal_tools() if which in {"terminal", "all"} else ()
+    terminal = terminal_tools(client.environment) if which in {"terminal", "all"} else ()
     return (*terminal, *pty_tools(client)) if which in {"pty", "all"} else terminal
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,25 +13,33 @@ from agent_pty.ops.schema import request_schema, summary
 from agent_pty.words.tools.tool import Tool, ToolOps, ToolResult
 
 
-@functools.cache
-def terminal_tools() -> tuple[Tool, ...]:
-    """Return the tools, in the order of the table."""
-    return tuple(_tool(op) for op in ops.TABLE.values() if op.tool and op.offered("mcp"))
+def terminal_tools(environment: dict[str, str] | None) -> tuple[Tool, ...]:
+    """Return the tools, in the order of the table, for a client with this *environment*."""
+    found = [op for op in ops.TABLE.values() if op.tool and op.offered("mcp")]
+    return tuple(_tool(op, environment) for op in found)
 
 
-def _tool(op: Op) -> Tool:
+def _tool(op: Op, environment: dict[str, str] | None) -> Tool:
     return Tool(
         name=op.tool or "",
         description=summary(op),
         schema=request_schema(op),
-        call=_calling(op),
+        call=_calling(op, _defaults(op, environment)),
         hints={"readOnlyHint": not op.mutates, "destructiveHint": op.name == "kill"},
     )
 
 
-def _calling(op: Op) -> Callable[[ToolOps, dict[str, Any]], Awaitable[ToolResult]]:
+def _defaults(op: Op, environment: dict[str, str] | None) -> dict[str, Any]:
+    """Return what a program that a client starts gets: its environment, and no pager."""
+    wanted = {"pager": False, "environment": environment}
+    return {name: value for name, value in wanted.items() if name in op.request.__struct_fields__}
+
+
+def _calling(
+    op: Op, defaults: dict[str, Any]
+) -> Callable[[ToolOps, dict[str, Any]], Awaitable[ToolResult]]:
     async def call(asked: ToolOps, arguments: dict[str, Any]) -> ToolResult:
-        envelope = await asked.envelope(op.name, arguments)
+        envelope = await asked.envelope(op.name, {**defaults, **arguments})
         if not envelope["ok"]:
             told = {key: envelope[key] for key in ("error", "code", "details")}
             return ToolResult(text=_failure(op, envelope), structured=told, failed=True)
