@@ -810,6 +810,25 @@ def test_deny_ask_and_allow_with_patterns(shared: Agent, model: Model) -> None:
     model.call("pty_stop", id=name)
 
 
+def test_the_line_that_a_refusal_names_grants_the_call(shared: Agent, model: Model) -> None:
+    """
+    What the user is asked to write into the file allows this call and no other one.
+    """
+    config = Path(shared.layout.config)
+    rules = '[permission.terminal_start]\n"*" = "ask"\n'
+    config.write_text(rules)
+    try:
+        refused = model.refused("pty_exec", command="echo", args=['a "b"'])
+        line = refused.partition("or to write ")[2].partition(" as the last line of")[0]
+        config.write_text(rules + line + "\n")
+        granted = model.call("pty_exec", command="echo", args=['a "b"'])
+        model.refused("pty_exec", command="echo", args=["c"])
+    finally:
+        config.unlink()
+
+    assert output(granted) == 'a "b"\n'
+
+
 def test_sessions_are_those_of_every_other_surface(shared: Agent, model: Model) -> None:
     """
     What a tool starts is in `agent-pty list`, in the client's directory, 40 by 120.

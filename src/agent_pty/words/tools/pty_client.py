@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -65,8 +65,8 @@ class PtyClient:
             raise NotPermitted(f"{what} is denied for {line!r} by {where}: do it in another way")
         raise NotPermitted(
             f"{what} needs a person's permission for {line!r}: ask the user to set "
-            f'{what} = "allow", or {{{shlex.quote(line)!r} = "allow"}}, under [permission] in '
-            f"{where}; then call again"
+            f'{what} = "allow" under [permission], or to write {json.dumps(line)} = "allow" as '
+            f"the last line of [permission.{what}], in {where}; then call again"
         )
 
 
