@@ -71,21 +71,16 @@ class Excerpt:
 
 def _first(data: bytes, lines: int, size: int) -> bytes:
     cut = b"".join(data[:size].splitlines(keepends=True)[:lines])
-    return cut[: cut.rfind(b"\n") + 1] or _whole_start(cut)
+    return cut[: cut.rfind(b"\n") + 1] or _whole_characters(cut)
 
 
 def _last(data: bytes, lines: int, size: int) -> bytes:
     cut = data[-size:]
-    cut = b"".join(cut.split(b"\n", 1)[1:]) or _whole_end(cut)
+    cut = b"".join(cut.split(b"\n", 1)[1:]) or _whole_characters(cut)
     kept = cut.splitlines(keepends=True)
     return b"".join(kept[-lines:])
 
 
-def _whole_start(data: bytes) -> bytes:
-    """Leave out a character whose end is missing."""
-    return data.decode(errors="ignore").encode()
-
-
-def _whole_end(data: bytes) -> bytes:
-    """Leave out a character whose beginning is missing."""
+def _whole_characters(data: bytes) -> bytes:
+    """Leave out a character that was cut in two."""
     return data.decode(errors="ignore").encode()

@@ -16,11 +16,8 @@ async def exit_notices(client: PtyClient, asked: ToolOps, sessions: list[Info]) 
         info = present.get(instance)
         if info is None:
             del client.known[instance]
-            lines += (
-                ""
-                if known.exit_shown
-                else f"[{known.name} is gone: ended by somebody else, or no longer kept]\n"
-            )
+            if not known.exit_shown:
+                lines += f"[{known.name} is gone: ended by somebody else, or no longer kept]\n"
         elif info["state"] != "running" and not known.exit_shown:
             known.saw_exit()
             lines += await _notice(asked, info)
