@@ -9,8 +9,8 @@ import socket
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from agent_pty.core.frame import Garbage
-from agent_pty.keeper.channel import Channel, ChannelClosed, Message
+from agent_pty.keeper.channel import ChannelClosed, Message
+from agent_pty.keeper.loop_channel import LoopChannel
 from agent_pty.keeper.message import EVENTS, Hello, Holdings, KeeperEvent, KeeperRequest
 
 Answer = TypeVar("Answer")
@@ -41,7 +41,7 @@ class KeeperLink:
         self._on_lost = on_lost
         self._open: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._numbers = itertools.count(1)
-        self._channel: Channel | None = None
+        self._channel: LoopChannel | None = None
 
     async def connect(self, path: str, *, role: str, name: str = "") -> Holdings:
         """Connect as *role* and return what the keeper holds."""
@@ -53,8 +53,7 @@ class KeeperLink:
         except BaseException:
             sock.close()
             raise
-        self._channel = Channel(sock)
-        loop.add_reader(sock.fileno(), self._readable)
+        self._channel = LoopChannel(sock, receive=self._receive, lost=self._lost)
         return await self.ask(Hello(role=role, name=name))
 
     @property
@@ -64,40 +63,18 @@ class KeeperLink:
 
     async def ask(self, request: KeeperRequest[Answer], fds: Sequence[int] = ()) -> Answer:
         """Send a request and return its answer, or raise `KeeperError`."""
-        if self._channel is None:
+        channel = self._channel
+        if channel is None:
             raise ChannelClosed("the keeper is gone")
         number = next(self._numbers)
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._open[number] = answer
         try:
-            self._post({"do": request.do, **request.to_wire(), "seq": number}, fds)
+            channel.post({"do": request.do, **request.to_wire(), "seq": number}, fds)
             answered: Any = request.answer.from_wire(await answer)
             return answered  # type: ignore[no-any-return]  # `answer` is the type parameter
         finally:
             self._open.pop(number, None)
-
-    def _post(self, body: dict[str, Any], fds: Sequence[int]) -> None:
-        channel = self._channel
-        if channel is None:
-            raise ChannelClosed("the keeper is gone")
-        if not channel.post(body, fds):
-            asyncio.get_running_loop().add_writer(channel.fileno(), self._writable)
-
-    def _writable(self) -> None:
-        try:
-            if self._channel is not None and self._channel.flush():
-                asyncio.get_running_loop().remove_writer(self._channel.fileno())
-        except ChannelClosed:
-            self._lost()
-
-    def _readable(self) -> None:
-        try:
-            messages = self._channel.receive() if self._channel is not None else []
-        except (ChannelClosed, Garbage):
-            self._lost()
-            return
-        for message in messages:
-            self._receive(message)
 
     def _receive(self, message: Message) -> None:
         if "re" not in message.body:
@@ -130,9 +107,6 @@ class KeeperLink:
         channel, self._channel = self._channel, None
         if channel is None:
             return
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(channel.fileno())
-        loop.remove_writer(channel.fileno())
         channel.close()
         for answer in self._open.values():
             if not answer.done():

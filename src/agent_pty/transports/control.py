@@ -17,9 +17,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from agent_pty.core.frame import Garbage
 from agent_pty.errors import AgentPtyError, DaemonError, from_wire
-from agent_pty.keeper.channel import Channel, ChannelClosed, Message
+from agent_pty.keeper.channel import ChannelClosed, Message
+from agent_pty.keeper.loop_channel import LoopChannel
 from agent_pty.ops.op import unexpected
 
 
@@ -71,13 +71,14 @@ class ControlLink:
     """One end. *serve* answers requests of the other end; *lost* is called once at the end."""
 
     def __init__(self, sock: socket.socket, *, serve: Serve, lost: Callable[[], None]) -> None:
-        self._channel: Channel | None = Channel(sock)
+        self._channel: LoopChannel | None = LoopChannel(
+            sock, receive=self._receive, lost=self._lost
+        )
         self._serve = serve
         self._on_lost = lost
         self._open: dict[int, asyncio.Future[Any]] = {}
         self._numbers = itertools.count(1)
         self._tasks: set[asyncio.Task[None]] = set()
-        asyncio.get_running_loop().add_reader(sock.fileno(), self._readable)
 
     @property
     def connected(self) -> bool:
@@ -99,32 +100,18 @@ class ControlLink:
         if self._channel is None:
             raise _gone()
         try:
-            if not self._channel.post(body, fds):
-                asyncio.get_running_loop().add_writer(self._channel.fileno(), self._writable)
+            self._channel.post(body, fds)
         except ChannelClosed as error:
             self._lost()  # whoever asks again must see that this connection is none
             raise _gone() from error
 
-    def _writable(self) -> None:
-        try:
-            if self._channel is not None and self._channel.flush():
-                asyncio.get_running_loop().remove_writer(self._channel.fileno())
-        except ChannelClosed:
-            self._lost()
-
-    def _readable(self) -> None:
-        try:
-            messages = self._channel.receive() if self._channel is not None else []
-        except (ChannelClosed, Garbage):
-            self._lost()
+    def _receive(self, message: Message) -> None:
+        if "re" in message.body:
+            self._answered(message.body)
             return
-        for message in messages:
-            if "re" in message.body:
-                self._answered(message.body)
-            else:
-                task = asyncio.get_running_loop().create_task(self._answer(message))
-                self._tasks.add(task)
-                task.add_done_callback(self._tasks.discard)
+        task = asyncio.get_running_loop().create_task(self._answer(message))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _answered(self, body: dict[str, Any]) -> None:
         answer = self._open.get(body["re"])
@@ -165,9 +152,6 @@ class ControlLink:
         channel, self._channel = self._channel, None
         if channel is None:
             return
-        loop = asyncio.get_running_loop()
-        loop.remove_reader(channel.fileno())
-        loop.remove_writer(channel.fileno())
         channel.close()
         for answer in self._open.values():
             if not answer.done():
