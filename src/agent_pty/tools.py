@@ -100,3 +100,12 @@ class _ClientOps:
         from agent_pty.errors import unwrapped  # noqa: PLC0415
 
         return unwrapped(self._client.envelope(op, **fields)).get("data")
+
+    async def ask_person(self, question: str) -> str:
+        """A program has no user whom we could ask."""
+        from agent_pty.errors import NotOffered  # noqa: PLC0415
+
+        raise NotOffered(
+            "nobody can be asked here; nothing was typed. Put the question to the user and type "
+            f"the answer by pty_send: {question}"
+        )

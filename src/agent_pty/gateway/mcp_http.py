@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
@@ -16,9 +17,10 @@ from agent_pty.words.tools.pty_client import PtyClient
 class McpOverHttp:
     """The application behind `/mcp`; the SDK is imported when the first client comes."""
 
-    def __init__(self, handle: Handle, pty: PtyClient) -> None:
+    def __init__(self, handle: Handle, pty: PtyClient, changes: Callable[[], Any]) -> None:
         self._handle = handle
         self._pty = pty
+        self._changes = changes
         self._manager: Any = None
         self._running: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
@@ -37,7 +39,7 @@ class McpOverHttp:
 
         from agent_pty.gateway.mcp_server import mcp_server  # noqa: PLC0415
 
-        server = mcp_server(self._handle, _caller, "all", self._pty)
+        server = mcp_server(self._handle, _caller, "all", self._pty, changes=self._changes())
         manager = StreamableHTTPSessionManager(server, max_request_body_size=LARGEST_REQUEST)
         started = asyncio.Event()
 

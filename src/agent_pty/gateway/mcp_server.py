@@ -1,20 +1,22 @@
-"""The MCP server of one client, by the official SDK: the tools, in the name of that client."""
+"""The MCP server of one client, by the official SDK: tools and resources, in that client's name."""
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import mcp_types as types
-import msgspec
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 
-from agent_pty import __version__, ops
-from agent_pty.errors import AgentPtyError, unwrapped
-from agent_pty.ops.op import PASSING, encode, failure
+from agent_pty import __version__
+from agent_pty.gateway.mcp_progress import progress
+from agent_pty.gateway.mcp_resources import Resources
+from agent_pty.gateway.person import AnswerNeeded, Person
+from agent_pty.gateway.session_changes import SessionChanges
+from agent_pty.gateway.tool_ops import GatewayOps
 from agent_pty.transports.caller import Caller, Handle
 from agent_pty.words.tools.pty import pty_tools
 from agent_pty.words.tools.pty_client import PtyClient
@@ -37,77 +39,92 @@ _TERMINAL_INSTRUCTIONS = (
 CallerOf = Callable[[ServerRequestContext[Any]], Caller]
 
 
-class GatewayOps:
-    """Asks for ops in the name of *caller*.
-
-    *request* names the call of a tool: when a client repeats it because a gateway died, its ops
-    have the same keys, and nothing is done twice.
-    """
-
-    def __init__(self, handle: Handle, caller: Caller, request: str) -> None:
-        self._handle = handle
-        self._caller = caller
-        self._request = request
-        self._numbers = itertools.count(1)
-
-    async def envelope(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """Return the decoded envelope, of success or failure."""
-        try:
-            answer = await self._handle(encode(op, self._keyed(op, fields)), self._caller)
-        except AgentPtyError as error:
-            answer = failure(error)
-        if not isinstance(answer, bytes):
-            raise TypeError(f"{op} is a stream")
-        decoded: dict[str, Any] = msgspec.json.decode(answer)
-        decoded.pop("replayed", None)
-        return decoded
-
-    def _keyed(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
-        number = next(self._numbers)
-        if not self._request or fields.get("key") is not None or not ops.find(op).keyed:
-            return fields
-        return {**fields, "key": f"{PASSING}{self._request}-{number}"}
-
-    async def ask(self, op: str, **fields: Any) -> Any:
-        """Return what an op answers, or raise its error."""
-        return unwrapped(await self.envelope(op, fields)).get("data")
-
-
 def tools_named(which: str, client: PtyClient) -> Sequence[Tool]:
     """Return the tools of a choice: `terminal`, `pty` or `all`."""
     terminal = terminal_tools(client.environment) if which in {"terminal", "all"} else ()
     return (*terminal, *pty_tools(client)) if which in {"pty", "all"} else terminal
 
 
-def mcp_server(
-    handle: Handle, caller_of: CallerOf, which: str, pty: PtyClient, *, client: str = ""
-) -> Server[Any]:
-    """Return a server; *client* names its only client across gateways, if it has a name."""
-    offered = {tool.name: tool for tool in tools_named(which, pty)}
+class _Server(Server[Any]):
+    """Tells every client that the list of sessions changes: the SDK asks nobody about that."""
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        """Return what `initialize` answers."""
+        options = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+class _Client:
+    """What one client is served: in whose name, and by which tools."""
+
+    def __init__(
+        self, handle: Handle, caller_of: CallerOf, tools: Sequence[Tool], name: str
+    ) -> None:
+        self._handle = handle
+        self._caller_of = caller_of
+        self._tools = {tool.name: tool for tool in tools}
+        self._name = name
+
+    def ops_of(
+        self, context: ServerRequestContext[Any], answers: types.InputResponses | None = None
+    ) -> GatewayOps:
+        """Return how a request asks for ops."""
+        request = f"{self._name}-{context.request_id}" if self._name else ""
+        person = Person(context, answers)
+        return GatewayOps(self._handle, self._caller_of(context), person, request)
 
     async def list_tools(
-        _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+        self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_described(tool) for tool in offered.values()])
+        """Describe the tools."""
+        return types.ListToolsResult(tools=[_described(tool) for tool in self._tools.values()])
 
     async def call_tool(
-        context: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        tool = offered.get(params.name)
+        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call one; what went wrong is a result, from which a model learns."""
+        tool = self._tools.get(params.name)
         if tool is None:
-            known = ", ".join(offered)
+            known = ", ".join(self._tools)
             text = f"unknown MCP tool {params.name[:64]}: one of {known}"
             return _result(ToolResult(text=text, failed=True))
-        request = f"{client}-{context.request_id}" if client else ""
-        asked = GatewayOps(handle, caller_of(context), request)
-        return _result(await tool.call(asked, dict(params.arguments or {})))
+        asked = self.ops_of(context, params.input_responses)
+        try:
+            async with progress(context, asked):
+                return _result(await tool.call(asked, dict(params.arguments or {})))
+        except AnswerNeeded as needed:
+            return needed.result
 
-    return Server(
+
+def mcp_server(
+    handle: Handle,
+    caller_of: CallerOf,
+    which: str,
+    pty: PtyClient,
+    *,
+    changes: SessionChanges,
+    client: str = "",
+) -> Server[Any]:
+    """Return a server; *client* names its only client across gateways, if it has a name."""
+    served = _Client(handle, caller_of, tools_named(which, pty), client)
+    resources = Resources(served.ops_of, changes)
+    return _Server(
         "agent-pty",
         version=__version__,
         instructions=_INSTRUCTIONS + _chosen(which),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
+        on_list_tools=served.list_tools,
+        on_call_tool=served.call_tool,
+        on_list_resources=resources.list,
+        on_list_resource_templates=resources.templates,
+        on_read_resource=resources.read,
+        on_subscribe_resource=resources.subscribe,
+        on_unsubscribe_resource=resources.unsubscribe,
+        on_subscriptions_listen=resources.listen,
     )
 
 
@@ -129,8 +146,11 @@ def _result(result: ToolResult) -> types.CallToolResult:
     structured = result.structured
     if structured is not None and not isinstance(structured, dict):
         structured = json.loads(json.dumps({"result": structured}))
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
+    if result.image is not None:
+        content.append(types.ImageContent(type="image", data=result.image, mime_type="image/png"))
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=result.text)],
+        content=content,
         structured_content=structured,
         is_error=result.failed,
     )

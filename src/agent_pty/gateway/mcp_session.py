@@ -21,6 +21,8 @@ _INVALID_REQUEST = -32600
 # What was asked for is answered within this time, or no longer waited for.
 _LAST_ANSWERS_SECONDS = 300.0
 _MOST_UNREAD = 64
+# Its answer is a stream, which ends when the client leaves.
+_ENDLESS = "subscriptions/listen"
 
 
 class McpSession:
@@ -87,7 +89,7 @@ class McpSession:
             except ValueError:
                 _refuse(writer, _INVALID_REQUEST, "Invalid Request", _id_of(one))
                 continue
-            if isinstance(parsed, types.JSONRPCRequest):
+            if isinstance(parsed, types.JSONRPCRequest) and parsed.method != _ENDLESS:
                 self._unanswered.add(parsed.id)
             messages.append(SessionMessage(parsed))
         return messages

@@ -52,6 +52,7 @@ class Gateway:
         self._servers: dict[tuple[str, int], HttpServer] = {}
         # Addresses that the present daemon has not asked for: the one before it had.
         self._unclaimed: set[tuple[str, int]] = set()
+        self._changes: Any = None
         self._sessions: set[asyncio.Task[None]] = set()
         # One change at a time: an address is free again when its server has closed.
         self._changing = asyncio.Lock()
@@ -152,13 +153,26 @@ class Gateway:
                 layout=self._layout, cwd=asked.cwd or "/", environment=asked.environment
             )
             server = mcp_server(
-                self._daemon.handle, lambda _: caller, asked.tools, pty, client=asked.client
+                self._daemon.handle,
+                lambda _: caller,
+                asked.tools,
+                pty,
+                changes=self._session_changes(),
+                client=asked.client,
             )
             session = McpSession(server, sock, asked.arrived.encode("latin-1"))
             stack.pop_all()  # the session owns the connection now
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions.add(task)
         task.add_done_callback(self._ended)
+
+    def _session_changes(self) -> Any:
+        """Return what all MCP clients share, made for the first of them."""
+        from agent_pty.gateway.session_changes import SessionChanges  # noqa: PLC0415  see above
+
+        if self._changes is None:
+            self._changes = SessionChanges(self._daemon.handle)
+        return self._changes
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._sessions.discard(task)
@@ -173,7 +187,8 @@ class Gateway:
             place = (asked.address, sock.getsockname()[1])
             try:
                 home = os.path.expanduser("~")
-                mcp = McpOverHttp(handle, PtyClient(layout=self._layout, cwd=home))
+                pty = PtyClient(layout=self._layout, cwd=home)
+                mcp = McpOverHttp(handle, pty, self._session_changes)
                 app = application(handle, self._doorkeeper(*place), mcp=mcp)
             except (OSError, ValueError) as error:
                 sock.close()

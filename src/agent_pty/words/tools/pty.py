@@ -40,7 +40,8 @@ def _tool(client: PtyClient, name: str) -> Tool:
     async def call(asked: ToolOps, arguments: dict[str, Any]) -> ToolResult:
         try:
             answer = await _ACTS[name](client, asked, parsed(name, arguments))
-            return ToolResult(text=await _completed(client, asked, answer))
+            text = await _completed(client, asked, answer)
+            return ToolResult(text=text, image=answer.image)
         except AgentPtyError as error:
             return ToolResult(text=str(error), failed=True)
 

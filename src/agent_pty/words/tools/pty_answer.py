@@ -12,7 +12,7 @@ class PtyAnswer:
     """Text about session *name*; without *cursor* there is no footer.
 
     *ended* has state, exit_code and signal, as they were when the text was read. *seconds* is how
-    long a program ran, if that is known better than by its start.
+    long a program ran, if that is known better than by its start. *image* is a PNG in base64.
     """
 
     body: str
@@ -21,3 +21,4 @@ class PtyAnswer:
     ended: Mapping[str, Any] | None = None
     seconds: float | None = None
     doing: str | None = None
+    image: str | None = None

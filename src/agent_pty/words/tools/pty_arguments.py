@@ -64,7 +64,8 @@ class ReadArguments(Arguments, frozen=True, kw_only=True):
     until: Annotated[str | None, Meta(description="Wait for this text, or regex:PATTERN")] = None
     pattern: Annotated[str | None, Meta(description="Only lines matching this regex")] = None
     view: Annotated[
-        Literal["text", "screen"] | None, Meta(description="screen: what a person would see")
+        Literal["text", "screen", "image"] | None,
+        Meta(description="screen: what a person would see; image: its picture too"),
     ] = None
 
 
@@ -80,6 +81,7 @@ class SendArguments(Arguments, frozen=True, kw_only=True):
     keys: Annotated[list[str], Meta(description="Keys pressed after input: Up, Enter, C-c")] = (
         field(default_factory=list)
     )
+    ask: Annotated[bool, Meta(description="Let the user answer what the program asks")] = False
     wait_ms: _WaitMs = 0
     until: Annotated[str | None, Meta(description="Wait for this text, or regex:PATTERN")] = None
 

@@ -10,6 +10,7 @@ from agent_pty.words.tools.pty_end import how_it_ended
 from agent_pty.words.tools.pty_exec import joined
 from agent_pty.words.tools.pty_output import collected, fitted, last_lines, matching
 from agent_pty.words.tools.pty_wait import wait_for_output
+from agent_pty.words.tools.screen_image import screen_image
 from agent_pty.words.tools.tool import ToolOps
 
 
@@ -58,14 +59,16 @@ async def shown(
     else:
         output = await collected(asked, client.files, name, since=since, tail=tail, end=end)
     body = output.text
-    if arguments.view == "screen" or (arguments.view is None and arguments.pattern is None):
-        body = await _screen(asked, name, chosen=arguments.view == "screen") or body
+    chosen = arguments.view in {"screen", "image"}
+    if chosen or (arguments.view is None and arguments.pattern is None):
+        body = await _screen(asked, name, chosen=chosen) or body
     return PtyAnswer(
         body=joined(body, notes),
         name=name,
         cursor=output.cursor,
         ended=output.ended,
         doing=doing["what"],
+        image=await screen_image(asked, name) if arguments.view == "image" else None,
     )
 
 

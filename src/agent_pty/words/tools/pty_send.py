@@ -15,6 +15,7 @@ from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments, Sen
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended
 from agent_pty.words.tools.pty_exec import joined
+from agent_pty.words.tools.pty_question import answer_of_person
 from agent_pty.words.tools.pty_read import shown
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.tool import ToolOps
@@ -26,7 +27,9 @@ _LINE_END = re.compile(r"[\r\n]")
 async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> PtyAnswer:
     """Type, and with `wait_ms` return what the program answers."""
     text = submitted(unescaped(arguments.input))
-    if not (text or arguments.keys or arguments.submit):
+    if arguments.ask and (text or arguments.keys):
+        raise BadRequest("ask lets the user answer: leave out input and keys")
+    if not (text or arguments.keys or arguments.submit or arguments.ask):
         raise BadRequest(r'nothing to type; for example: pty_send {"id": "p1", "input": "ls\r"}')
     found = await find(client, asked, arguments.id)
     if isinstance(found, Tombstone):
@@ -47,6 +50,8 @@ async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> P
             f"{arguments.id} asks for a secret, which a model must not type; nothing was typed. "
             f"Ask the user to type it: agent-pty attach {arguments.id}"
         )
+    if arguments.ask:
+        text = await answer_of_person(asked, arguments.id) + "\r"
     cursor = await _typed(asked, arguments, text)
     return await _answered(client, asked, arguments, text, cursor)
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from agent_pty import ops
 from agent_pty.core.safe import safe_json
+from agent_pty.errors import AgentPtyError
 from agent_pty.ops.op import Op
 from agent_pty.ops.schema import request_schema, summary
+from agent_pty.words.tools.screen_image import ARGUMENT, screen_image
 from agent_pty.words.tools.tool import Tool, ToolOps, ToolResult
 
 
@@ -23,10 +25,17 @@ def _tool(op: Op, environment: dict[str, str] | None) -> Tool:
     return Tool(
         name=op.tool or "",
         description=summary(op),
-        schema=request_schema(op),
+        schema=_schema(op),
         call=_calling(op, _defaults(op, environment)),
         hints={"readOnlyHint": not op.mutates, "destructiveHint": op.name == "kill"},
     )
+
+
+def _schema(op: Op) -> dict[str, Any]:
+    schema = request_schema(op)
+    if op.answer != "screen":
+        return schema
+    return {**schema, "properties": {**schema["properties"], **ARGUMENT}}
 
 
 def _defaults(op: Op, environment: dict[str, str] | None) -> dict[str, Any]:
@@ -39,11 +48,19 @@ def _calling(
     op: Op, defaults: dict[str, Any]
 ) -> Callable[[ToolOps, dict[str, Any]], Awaitable[ToolResult]]:
     async def call(asked: ToolOps, arguments: dict[str, Any]) -> ToolResult:
+        pictured = arguments.pop("image", False) if op.answer == "screen" else False
+        if not isinstance(pictured, bool):
+            return ToolResult(text=f"image is true or false, not {pictured!r}", failed=True)
         envelope = await asked.envelope(op.name, {**defaults, **arguments})
         if not envelope["ok"]:
             told = {key: envelope[key] for key in ("error", "code", "details")}
             return ToolResult(text=_failure(op, envelope), structured=told, failed=True)
-        return ToolResult(text=pretty(envelope["data"]), structured=envelope["data"])
+        try:
+            image = await screen_image(asked, arguments["id"]) if pictured else None
+        except AgentPtyError as error:
+            return ToolResult(text=f"{error} ({error.code})", failed=True)
+        text = pretty(envelope["data"])
+        return ToolResult(text=text, structured=envelope["data"], image=image)
 
     return call
 

@@ -16,13 +16,20 @@ class ToolOps(Protocol):
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return what an op answers, or raise its error."""
 
+    async def ask_person(self, question: str) -> str:
+        """Return what the client's user answers; raise an error if nobody can be asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a model gets: text, and the same as a value for programs."""
+    """What a model gets: text, and the same as a value for programs.
+
+    *image* is a picture of the screen: a PNG in base64.
+    """
 
     text: str
     structured: Any = None
+    image: str | None = None
     failed: bool = False
 
 

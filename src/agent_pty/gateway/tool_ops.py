@@ -1,0 +1,69 @@
+"""How the tools of an MCP client ask for ops: in its name, and safe to repeat."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from mcp.server.context import ServerRequestContext
+
+from agent_pty import ops
+from agent_pty.errors import AgentPtyError, unwrapped
+from agent_pty.gateway.person import Person
+from agent_pty.ops.op import PASSING, encode, failure
+from agent_pty.transports.caller import Caller, Handle
+
+
+class GatewayOps:
+    """Asks for ops in the name of *caller*, whose user is *person*.
+
+    *request* names the call of a tool: when a client repeats it because a gateway died, its ops
+    have the same keys, and nothing is done twice.
+    """
+
+    def __init__(self, handle: Handle, caller: Caller, person: Person, request: str = "") -> None:
+        self._handle = handle
+        self._caller = caller
+        self._person = person
+        self._request = request
+        self._numbers = itertools.count(1)
+        self._session: str | None = None
+
+    @property
+    def session(self) -> str | None:
+        """The session that the call is about, as far as it is known yet."""
+        return self._session
+
+    async def envelope(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the decoded envelope, of success or failure."""
+        if isinstance(fields.get("id"), str):
+            self._session = fields["id"]
+        try:
+            answer = await self._handle(encode(op, self._keyed(op, fields)), self._caller)
+        except AgentPtyError as error:
+            answer = failure(error)
+        if not isinstance(answer, bytes):
+            raise TypeError(f"{op} is a stream")
+        decoded: dict[str, Any] = msgspec.json.decode(answer)
+        decoded.pop("replayed", None)
+        return decoded
+
+    def _keyed(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
+        number = next(self._numbers)
+        if not self._request or fields.get("key") is not None or not ops.find(op).keyed:
+            return fields
+        return {**fields, "key": f"{PASSING}{self._request}-{number}"}
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return what an op answers, or raise its error."""
+        return unwrapped(await self.envelope(op, fields)).get("data")
+
+    async def ask_person(self, question: str) -> str:
+        """Return what the client's user answers."""
+        return await self._person.answer(question)
+
+
+# Returns how the handler of a request asks for ops.
+OpsOf = Callable[[ServerRequestContext[Any]], GatewayOps]
