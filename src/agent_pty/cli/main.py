@@ -28,6 +28,7 @@ _RUNS = {
     "mcp-stdio": ("mcp_stdio", "mcp_stdio"),
     "mcp": ("mcp_install", "install"),
     "tools": ("tools", "tools"),
+    "redact": ("redact", "redact"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

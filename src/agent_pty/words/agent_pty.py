@@ -37,6 +37,7 @@ CLIENT_COMMANDS = (
     "top",
     "skill",
     "tools",
+    "redact",
     "help",
 )
 

@@ -1,0 +1,1 @@
+"""Find secrets in terminal text and put markers in their place. Pure."""
