@@ -585,3 +585,32 @@ def test_without_isolation_the_host_is_in_the_daemon(agent: Agent) -> None:
     assert "before-2" in agent.transcript("work")
     assert agent.info("work")["pid"] == shell
     assert_nothing_left(agent, shell)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("AGENT_PTY_ISOLATION", "No"), ("ANTHRACODE_PTY_ISOLATION", "0")]
+)
+def test_trial_02_isolation_is_switched_off_by_either_variable(
+    agent: Agent, name: str, value: str
+) -> None:
+    """
+    Every word for "off" runs the host inside the daemon, also in the seed's variable.
+    """
+    agent.env[name] = value
+
+    agent.new("work")
+
+    assert agent.pid_of("work") == agent.pid_of("daemon")
+
+
+def test_trial_02_a_wrong_value_of_isolation_names_the_right_ones(agent: Agent) -> None:
+    """
+    A misspelt value starts no daemon; the error says what to write.
+    """
+    agent.env["AGENT_PTY_ISOLATION"] = "maybe"
+
+    done = agent.cli("new", "work")
+
+    assert done.returncode != 0
+    assert "AGENT_PTY_ISOLATION='maybe'" in done.stderr
+    assert "on, 1, true, yes, off, 0, false, no" in done.stderr

@@ -19,6 +19,7 @@ from typing import Any
 
 from agent_pty import build
 from agent_pty.core.frame import Frame, FrameReader, Kind, encoded
+from agent_pty.core.isolation import isolated
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonError
 
@@ -28,6 +29,7 @@ _LARGEST_LOG = 4 * 1024 * 1024
 
 def start_daemon(layout: Layout) -> None:
     """Return once a daemon listens; if several clients want one, one starts it."""
+    isolated(os.environ)  # a wrong value is refused here, where somebody reads the error
     _make_room(layout)
     with _only_one(layout):
         # The keeper may hold the socket of a daemon that is gone: then one must be started.

@@ -11,6 +11,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from agent_pty.core.isolation import isolated
 from agent_pty.core.layout import Layout
 from agent_pty.daemon import idle
 from agent_pty.daemon.daemon import Daemon
@@ -61,17 +62,17 @@ def run(
     *inherited* is the listening socket of the daemon before. After *idle_limit* seconds in which
     nobody has used it, the daemon stops by itself. *http* is served as long as it lives.
     """
+    in_own_processes = isolated(os.environ)
     home.prepare(layout)
     lock = Lock(layout.daemon_lock)
     if not lock.acquire(patience=patience):
         raise DaemonRunning(f"a daemon is already running for {layout.home}", home=layout.home)
     log_lock = log_dir.claim(layout)
     listening = Listening(layout.socket, inherited)
-    isolated = os.environ.get("AGENT_PTY_ISOLATION", "on") != "off"
     daemon = _serve(
         layout,
         listening,
-        isolated=isolated,
+        in_own_processes=in_own_processes,
         on_listening=on_listening,
         idle_limit=idle_limit,
         http=http,
@@ -87,7 +88,7 @@ async def _serve(
     layout: Layout,
     listening: Listening,
     *,
-    isolated: bool,
+    in_own_processes: bool,
     on_listening: Callable[[], None],
     idle_limit: float | None,
     http: OwnHttp | None,
@@ -104,7 +105,7 @@ async def _serve(
     async def adopt(sock: socket.socket, caller: Caller) -> None:
         await server.adopt(sock, caller)
 
-    daemon = Daemon(layout, isolated=isolated, relisten=relisten, adopt=adopt)
+    daemon = Daemon(layout, isolated=in_own_processes, relisten=relisten, adopt=adopt)
     server = UnixServer(daemon.handle)
     await daemon.start()
     _obey_signals(daemon)
