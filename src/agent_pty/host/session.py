@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from agent_pty.core.pattern import compiled
 from agent_pty.host import events
 from agent_pty.host.cells.answer import Answerer
 from agent_pty.host.cells.doing import DoingNow, What
@@ -30,7 +31,6 @@ from agent_pty.host.terminal.screen import ScreenReader
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.viewers.attach import Viewers
 from agent_pty.host.viewers.typed import TypedCounts
-from agent_pty.host.waits.pattern import compiled
 from agent_pty.host.waits.service import WaitService
 from agent_pty.host.waits.waits import Waits
 from agent_pty.ops.model import Described, Spec

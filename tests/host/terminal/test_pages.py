@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_pty.core.pattern import compiled
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.output import TerminalOutput
-from agent_pty.host.waits.pattern import compiled
 from agent_pty.ops.op import LARGEST_PAGE
 
 ALL = 1 << 20

@@ -22,13 +22,13 @@ from agent_pty.core.condition import (
     machine,
 )
 from agent_pty.core.echo import fresh_lines, without_echo
+from agent_pty.core.pattern import compiled
 from agent_pty.core.prompt import looks_like_prompt
 from agent_pty.errors import BadRequest
 from agent_pty.host.cells.capture import EXITED, Capture
 from agent_pty.host.cells.cell import Cell
 from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.terminal.output import TerminalOutput
-from agent_pty.host.waits.pattern import compiled
 from agent_pty.host.waits.view import OVERLAP, WHOLE
 from agent_pty.ops.cell_model import Status
 

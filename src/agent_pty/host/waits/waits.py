@@ -19,9 +19,9 @@ from agent_pty.core.condition import (
     Tick,
     machine,
 )
+from agent_pty.core.pattern import compiled
 from agent_pty.host import events
 from agent_pty.host.terminal.output import TerminalOutput
-from agent_pty.host.waits.pattern import compiled
 from agent_pty.host.waits.view import (
     OVERLAP,
     STEP,

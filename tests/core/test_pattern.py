@@ -2,8 +2,8 @@ import time
 
 import pytest
 
+from agent_pty.core.pattern import compiled
 from agent_pty.errors import BadRequest
-from agent_pty.host.waits.pattern import compiled
 
 
 def test_a_search_answers_with_what_it_found() -> None:
