@@ -1,86 +1,124 @@
 """The two ends of a long text: 30 % of the room for its head, 70 % for its tail. Pure.
 
-Errors and results stand at the end, what was started at the beginning.
+Errors and results stand at the end, what was started at the beginning. Runs of identical lines
+are shown once, with their count, before it is decided what fits.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+from agent_pty.core.repeated_lines import RepeatedLines, Run
 
 MOST_LINES = 2000
 MOST_BYTES = 51_200
 _HEAD_SHARE = 0.3
 # For the note about what was left out.
 _NOTE_BYTES = 1000
+# The tail is chosen from this many bytes.
+_LAST_BYTES = 512 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ends:
-    """What is shown of a text, and how much lies between *head* and *tail*."""
+    """What is shown of a text, and how much of it lies between *head* and *tail*."""
 
     head: str
     tail: str = ""
     omitted_lines: int = 0
     omitted_bytes: int = 0
+    # How many bytes of the text are before what was left out.
+    omitted_from: int = 0
 
     @property
     def whole(self) -> bool:
         """Whether nothing was left out."""
         return not self.omitted_bytes
 
+    @property
+    def omitted_to(self) -> int:
+        """How many bytes of the text are before *tail*."""
+        return self.omitted_from + self.omitted_bytes
+
 
 class Excerpt:
     """Is fed a text of any length, and holds no more of it than its ends."""
 
     def __init__(self) -> None:
-        self._head = b""
-        self._tail = b""
+        self._first = RepeatedLines()
+        self._last = b""
         self._bytes = 0
         self._lines = 0
+        self._fits = True
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
         data = text.encode("utf-8", "replace")
         self._bytes += len(data)
         self._lines += data.count(b"\n")
-        if len(self._head) < MOST_BYTES:
-            self._head += data[: MOST_BYTES - len(self._head)]
-        self._tail = (self._tail + data)[-MOST_BYTES:]
+        self._last = (self._last + data)[-_LAST_BYTES:]
+        if self._fits:
+            self._first.feed(data.decode())
+            self._fits = (
+                self._first.shown_size <= MOST_BYTES and self._first.shown_lines <= MOST_LINES
+            )
+
+    @property
+    def size(self) -> int:
+        """How many bytes the text has so far."""
+        return self._bytes
 
     @property
     def fits(self) -> bool:
         """Whether all of it can be shown so far."""
-        return self._bytes <= MOST_BYTES and self._lines <= MOST_LINES
+        return self._fits
 
     def ends(self) -> Ends:
         """Return the text if it fits, else its ends in whole lines, as far as it has lines."""
         if self.fits:
-            return Ends(head=self._head.decode())
+            return Ends(head="".join(run.shown for run in self._first.runs))
         room = MOST_BYTES - _NOTE_BYTES
-        head = _first(self._head, int(MOST_LINES * _HEAD_SHARE), int(room * _HEAD_SHARE))
-        rest = MOST_LINES - int(MOST_LINES * _HEAD_SHARE)
-        tail = _last(self._tail, rest, room - int(room * _HEAD_SHARE))
-        shown = head.count(b"\n") + tail.count(b"\n")
+        lines, size = int(MOST_LINES * _HEAD_SHARE), int(room * _HEAD_SHARE)
+        head = _fitting(self._first.runs, lines=lines, size=size)
+        if not head:
+            head = [Run(line=_whole_characters(self._first.runs[0].line.encode()[:size]))]
+        before = sum(run.size for run in head)
+        rest = self._tail_runs(self._bytes - before)
+        size = room - size
+        tail = _fitting(reversed(rest), lines=MOST_LINES - lines, size=size)[::-1]
+        if not tail:
+            tail = [Run(line=_whole_characters(rest[-1].line.encode()[-size:]))]
         return Ends(
-            head=head.decode(errors="ignore"),
-            tail=tail.decode(errors="ignore"),
-            omitted_lines=self._lines - shown,
-            omitted_bytes=self._bytes - len(head) - len(tail),
+            head="".join(run.shown for run in head),
+            tail="".join(run.shown for run in tail),
+            omitted_lines=self._lines - sum(run.lines for run in (*head, *tail)),
+            omitted_bytes=self._bytes - before - sum(run.size for run in tail),
+            omitted_from=before,
         )
 
-
-def _first(data: bytes, lines: int, size: int) -> bytes:
-    cut = b"".join(data[:size].splitlines(keepends=True)[:lines])
-    return cut[: cut.rfind(b"\n") + 1] or _whole_characters(cut)
-
-
-def _last(data: bytes, lines: int, size: int) -> bytes:
-    cut = data[-size:]
-    cut = b"".join(cut.split(b"\n", 1)[1:]) or _whole_characters(cut)
-    kept = cut.splitlines(keepends=True)
-    return b"".join(kept[-lines:])
+    def _tail_runs(self, size: int) -> list[Run]:
+        """Return the last *size* bytes as runs, or as many as are held, in whole lines."""
+        data = self._last[-size:]
+        if size > len(data) and b"\n" in data[:-1]:
+            data = data.partition(b"\n")[2]
+        found = RepeatedLines()
+        found.feed(_whole_characters(data))
+        return found.runs
 
 
-def _whole_characters(data: bytes) -> bytes:
+def _fitting(runs: Iterable[Run], *, lines: int, size: int) -> list[Run]:
+    """Return the first runs that together have no more lines and bytes than this."""
+    kept = []
+    for run in runs:
+        lines -= run.shown.count("\n")
+        size -= len(run.shown.encode())
+        if lines < 0 or size < 0:
+            break
+        kept.append(run)
+    return kept
+
+
+def _whole_characters(data: bytes) -> str:
     """Leave out a character that was cut in two."""
-    return data.decode(errors="ignore").encode()
+    return data.decode(errors="ignore")

@@ -26,6 +26,7 @@ class Record:
         self._ending: Ending | None = None
         self._diagnosis: str | None = None
         self._lost_at: str | None = None
+        self._ended_at: str | None = None
         self._curable = False
         self._described: Described | None = None
         self._settled = asyncio.Event()
@@ -117,9 +118,9 @@ class Record:
         """A host that did not answer has had it all the time."""
         self._state, self._host, self._diagnosis, self._lost_at = State.RUNNING, host, None, None
 
-    def exit(self, ending: Ending) -> None:
-        """Its program ended."""
-        self._state, self._ending = State.EXITED, ending
+    def exit(self, ending: Ending, *, at: str | None = None) -> None:
+        """Its program ended; *at* if that is known."""
+        self._state, self._ending, self._ended_at = State.EXITED, ending, at
 
     def rename(self, name: str) -> None:
         """Take another name."""
@@ -160,6 +161,7 @@ class Record:
             title=self._spec.title,
             diagnosis=self._diagnosis,
             lost_at=self._lost_at,
+            ended_at=self._ended_at,
             **self._activity(),
         )
 

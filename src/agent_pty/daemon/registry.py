@@ -12,6 +12,7 @@ import msgspec
 from agent_pty.core import name as names
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
+from agent_pty.daemon.lost_sessions import now
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.errors import AgentPtyError, HostLost, SessionExists, UnknownSession
@@ -205,7 +206,7 @@ class Registry:
         record = next((r for r in self.records if r.instance == instance), None)
         if record is None:
             return
-        record.exit(ending)
+        record.exit(ending, at=now())
         # Inserted again: the order of the dictionary is the order in which they exited.
         self._records[record.name] = self._records.pop(record.name)
 

@@ -51,10 +51,10 @@ class GatewayOps:
         return decoded
 
     def _keyed(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
-        number = next(self._numbers)
+        # How often a tool reads may differ when its call is repeated: only keys are numbered.
         if not self._request or fields.get("key") is not None or not ops.find(op).keyed:
             return fields
-        return {**fields, "key": f"{PASSING}{self._request}-{number}"}
+        return {**fields, "key": f"{PASSING}{self._request}-{next(self._numbers)}"}
 
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return what an op answers, or raise its error."""

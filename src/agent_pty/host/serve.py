@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ def main(arguments: dict[str, Any]) -> None:
     # Not in the keeper: its programs have the umask of whoever started it.
     os.umask(0o077)
     _disregard_signals()
+    faulthandler.enable()  # where native code crashed is then in the log
     listener = socket.socket(fileno=arguments["listener"])
     asyncio.run(serve(Layout(**arguments["layout"]), arguments["name"], listener))
 

@@ -284,6 +284,8 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     lost_at: str | None = None
     # Ctrl-S or the program has stopped the output; null if that is not known.
     output_paused: bool | None = None
+    # Null while it runs, and if nobody was there to see the end.
+    ended_at: str | None = None
 
 
 class Gap(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ class Tombstone(Struct, frozen=True, kw_only=True):
     stopped: bool
     gap_end: int = 0  # text before this cursor is no longer kept
     text: str = ""
+    lost: str = ""  # why, if a crash of ours ended it
 
 
 class ToolOutput:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 from agent_pty.errors import AgentPtyError
 from agent_pty.words.tools.footer import duration, exit_words, line_of
 from agent_pty.words.tools.pty_client import Info, PtyClient
@@ -26,8 +28,12 @@ async def exit_notices(client: PtyClient, asked: ToolOps, sessions: list[Info]) 
 
 async def _notice(asked: ToolOps, info: Info) -> str:
     text = f"{info['id']} exited {exit_words(info)}"
-    if info["quiet_ms"] is not None and info["cursor"]:
-        text += f", last output {duration(info['quiet_ms'] / 1000)} ago"
+    if info["ended_at"] is not None:
+        ended = dt.datetime.fromisoformat(info["ended_at"])
+        seconds = max(0.0, (dt.datetime.now(dt.UTC) - ended).total_seconds())
+        text += f", {duration(seconds)} ago"
+    if info["state"] == "lost":
+        return f"[{text}: {info['diagnosis']}]\n"
     try:
         last = line_of((await asked.ask("read", id=info["id"], tail=2))["text"])
     except AgentPtyError:  # it is being ended: the notice is true without its last line

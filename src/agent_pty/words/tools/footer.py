@@ -35,10 +35,15 @@ def footer(
 
 
 def exit_words(ended: Mapping[str, Any]) -> str:
-    """Say how a program ended: a code, `signal 9`, or `unknown`, never a made-up 0."""
+    """Say how a program ended: a code, `signal 9`, or `unknown`, never a made-up 0.
+
+    `host-crash` if its terminal is gone with our process that had it.
+    """
     if ended["signal"] is not None:
         return f"signal {ended['signal']}"
-    return "unknown" if ended["exit_code"] is None else str(ended["exit_code"])
+    if ended["exit_code"] is not None:
+        return str(ended["exit_code"])
+    return "host-crash" if ended["state"] == "lost" else "unknown"
 
 
 def duration(seconds: float) -> str:
@@ -51,9 +56,11 @@ def duration(seconds: float) -> str:
 
 
 def age(info: Mapping[str, Any], now: dt.datetime) -> float | None:
-    """Return the seconds since a running session was started; None if it has ended."""
+    """Return for how many seconds a session has run, or had; None if its end is not known."""
     if info["state"] != "running":
-        return None
+        if info["ended_at"] is None:
+            return None
+        now = dt.datetime.fromisoformat(info["ended_at"])
     began = dt.datetime.fromisoformat(info["started_at"])
     return max(0.0, (now - began).total_seconds())
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agent_pty.core.layout import Layout
 from agent_pty.core.permission import verdict
+from agent_pty.core.typed_line import TypedLine
 from agent_pty.errors import NotPermitted, UnknownSession, from_wire
 from agent_pty.store import config
 from agent_pty.store.tombstone import Tombstone, ToolOutput
@@ -16,6 +17,7 @@ from agent_pty.words.tools.tool import ToolOps
 
 Info = Mapping[str, Any]
 _NAMED = 8
+_MOST_ECHOES = 16
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,10 +27,22 @@ class Known:
     name: str
     cursor: int = 0
     exit_shown: bool = False
+    # What it typed on the line that is not submitted yet.
+    line: TypedLine = field(default_factory=TypedLine)
+    # What it typed and submitted, by the cursor before the echo.
+    echoes: dict[int, str] = field(default_factory=dict)
 
     def saw(self, cursor: int) -> None:
         """It was shown the text before a cursor."""
         self.cursor = max(self.cursor, cursor)
+
+    def typed(self, cursor: int, text: str, line: TypedLine) -> None:
+        r"""It typed *text* at a cursor, after which *line* stands on the line."""
+        self.line = line
+        if text.endswith("\r") and text.strip("\r"):
+            self.echoes[cursor] = text.replace("\r", "\n")
+            while len(self.echoes) > _MOST_ECHOES:
+                del self.echoes[next(iter(self.echoes))]
 
     def saw_exit(self) -> None:
         """It was shown that the program has ended: no notice is due."""

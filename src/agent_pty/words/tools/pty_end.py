@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from agent_pty.errors import AgentPtyError, UnknownSession
 from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_client import Info, PtyClient
+from agent_pty.words.tools.pty_lost import lost_session
 from agent_pty.words.tools.tool import ToolOps
 
 # How much of the text is kept after the end.
@@ -27,24 +30,18 @@ async def retire(client: PtyClient, asked: ToolOps, info: Info, *, stopped: bool
     The text is read before the end, because afterwards nobody has it.
     """
     name = info["id"]
-    text, cursor, gap_end = await _kept_text(asked, info)
+    if info["state"] == "lost":
+        stone = lost_session(client.layout, info)
+    else:
+        stone = await _last_state(asked, info)
     try:
         killed: dict[str, Any] = await asked.ask("kill", id=name)
     except UnknownSession:  # ended by somebody else in this moment
         killed = dict(_NOTHING)
     known = client.known.pop(info["instance"], None)
-    exit_code, signal = killed["exit_code"], killed["signal"]
-    if info["state"] != "running":
-        exit_code, signal = info["exit_code"], info["signal"]
-    stone = Tombstone(
-        id=name,
-        argv=info["argv"],
-        exit_code=exit_code,
-        signal=signal,
-        cursor=cursor,
-        gap_end=gap_end,
-        text=text,
-        stopped=stopped,
+    ended = info if info["state"] != "running" else killed
+    stone = msgspec.structs.replace(
+        stone, exit_code=ended["exit_code"], signal=ended["signal"], stopped=stopped
     )
     client.files.save(stone)
     return {**killed, "stone": stone, "known": known}
@@ -52,7 +49,23 @@ async def retire(client: PtyClient, asked: ToolOps, info: Info, *, stopped: bool
 
 def how_it_ended(stone: Tombstone) -> dict[str, Any]:
     """Return state, exit code and signal, as a footer needs them."""
-    return {"state": "exited", "exit_code": stone.exit_code, "signal": stone.signal}
+    state = "lost" if stone.lost else "exited"
+    return {"state": state, "exit_code": stone.exit_code, "signal": stone.signal}
+
+
+async def _last_state(asked: ToolOps, info: Info) -> Tombstone:
+    """Return a session with the end of its transcript, as it is before its end."""
+    text, cursor, gap_end = await _kept_text(asked, info)
+    return Tombstone(
+        id=info["id"],
+        argv=info["argv"],
+        exit_code=None,
+        signal=None,
+        stopped=False,
+        cursor=cursor,
+        gap_end=gap_end,
+        text=text,
+    )
 
 
 async def _kept_text(asked: ToolOps, info: Info) -> tuple[str, int, int]:

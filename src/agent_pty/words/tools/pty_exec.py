@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from agent_pty.errors import UnknownSession
-from agent_pty.words.tools.footer import duration
+from agent_pty.words.tools.footer import duration, line_of
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import MOST_TIMEOUT_MS, ExecArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient
 from agent_pty.words.tools.pty_end import retire
-from agent_pty.words.tools.pty_output import collected
+from agent_pty.words.tools.pty_output import Output, collected
 from agent_pty.words.tools.pty_start import checked, created
 from agent_pty.words.tools.pty_wait import waited_for_exit
 from agent_pty.words.tools.tool import ToolOps
@@ -37,10 +37,7 @@ async def execute(client: PtyClient, asked: ToolOps, arguments: ExecArguments) -
         notes += await _retired(client, asked, info)
     else:
         client.knows(info)
-        notes += (
-            f'[not ended after {duration(seconds)}, it goes on: sessionId="{name}". Next: pty_read '
-            f'{{"id": "{name}", "since": {output.cursor}, "wait_ms": 2000}} or pty_stop]\n'
-        )
+        notes += _goes_on(name, output, doing["what"], duration(seconds))
     return PtyAnswer(
         body=joined(output.text, notes),
         name=name,
@@ -49,6 +46,22 @@ async def execute(client: PtyClient, asked: ToolOps, arguments: ExecArguments) -
         seconds=seconds,
         doing=doing["what"],
     )
+
+
+def _goes_on(name: str, output: Output, doing: str | None, after: str) -> str:
+    """Say why a program has not ended, and what can be done next."""
+    said = f'not ended after {after}, it goes on: sessionId="{name}"'
+    reading = f'pty_read {{"id": "{name}", "since": {output.cursor}, "wait_ms": 2000}}'
+    last = line_of(output.text)
+    if doing == "secret":
+        return (
+            f"[it asks for a secret, which a model must not type: {last!r}. Ask the user to type "
+            f"it: agent-pty attach {name}. {said}. Next: {reading} or pty_stop]\n"
+        )
+    if doing in {"idle", "waiting"}:
+        typing = f'pty_send {{"id": "{name}", "input": "...", "submit": true, "wait_ms": 2000}}'
+        return f"[it waits for input after {last!r}. {said}. Next: {typing} or pty_stop]\n"
+    return f"[{said}. Next: {reading} or pty_stop]\n"
 
 
 async def _info(asked: ToolOps, name: str) -> Info:

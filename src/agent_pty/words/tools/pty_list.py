@@ -38,12 +38,17 @@ async def _line(client: PtyClient, asked: ToolOps, info: Info) -> str:
     command = one_line(" ".join(info["argv"]))[:_MOST_COMMAND]
     title = f"  ({one_line(info['title'])})" if info["title"] else ""
     if info["state"] != "running":
-        how = exit_words(info) + (" lost" if info["state"] == "lost" else "")
-        return f"{info['id']} exited {how}  {command}{title}"
+        return f"{info['id']} exited {exit_words(info)}  {command}{title}{_crash(info)}"
     seconds = age(info, dt.datetime.now(dt.UTC)) or 0
     quiet = f" quiet {info['quiet_ms'] // 1000}s" if info["quiet_ms"] is not None else ""
     unread = await _unread(client, asked, info)
-    return f"{info['id']} running {seconds:.0f}s{quiet}{unread}  {command}{title}"
+    crash = _crash(info)
+    return f"{info['id']} running {seconds:.0f}s{quiet}{unread}  {command}{title}{crash}"
+
+
+def _crash(info: Info) -> str:
+    """Say what happened to a process of ours that had the session."""
+    return f"  [{one_line(info['diagnosis'])}]" if info["diagnosis"] else ""
 
 
 async def _unread(client: PtyClient, asked: ToolOps, info: Info) -> str:

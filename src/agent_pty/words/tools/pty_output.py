@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty.core.excerpt import MOST_BYTES, Excerpt
-from agent_pty.errors import BadRequest
+from agent_pty.core.excerpt import Ends, Excerpt
 from agent_pty.store.tombstone import ToolOutput
 from agent_pty.words.tools.tool import ToolOps
 
 _PAGE = 256 * 1024
 _LARGEST_FILE = 64 * 1024 * 1024
-_MOST_FOUND = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,22 +24,77 @@ class Output:
 
 
 async def collected(
-    asked: ToolOps, files: ToolOutput, name: str, *, since: int | None, tail: int | None, end: int
+    asked: ToolOps,
+    files: ToolOutput,
+    name: str,
+    *,
+    since: int | None,
+    tail: int | None,
+    end: int,
+    echo: str = "",
 ) -> Output:
-    """Read from a cursor on, up to the cursor *end* and perhaps a little further."""
-    excerpt, spool, notes, skipped = Excerpt(), Spool(files, name), "", 0
+    """Read from a cursor on, up to the cursor *end* and perhaps a little further.
+
+    *echo* is left out if the text begins with exactly that.
+    """
+    if since is not None and tail is not None:
+        since, tail, echo = await later(asked, name, since, tail), None, ""
+    excerpt, spool, places = Excerpt(), Spool(files, name), Places(asked, name)
+    notes, skipped, dropped = "", 0, 0
     last: dict[str, Any] = {}
     async for page in _pages(asked, name, since=since, tail=tail, end=end):
-        if page["gap"]:
-            notes += _gap(page["gap"])
-        skipped += page.get("skipped", 0)
-        excerpt.feed(page["text"])
+        notes += gap_note(page["gap"]) if page["gap"] else ""
+        if "skipped" in page:
+            skipped += page["skipped"]
+        else:
+            shown = page["text"] if last else page["text"].removeprefix(echo)
+            dropped += len(page["text"].encode()) - len(shown.encode())
+            excerpt.feed(shown)
+            places.note(excerpt.size + dropped, page)
         spool.feed(page["text"], start=since or 0, fits=excerpt.fits)
         last = page
-    text = excerpt_text(excerpt, spool, name, start=since or 0, skipped=skipped)
-    if since is not None and tail is not None:
-        text = last_lines(text, tail)
+    ends = excerpt.ends()
+    if ends.whole:
+        return Output(text=notes + ends.head, cursor=last["cursor"], ended=last)
+    omission = Omission(
+        name=name,
+        start=await places.cursor(ends.omitted_from + dropped),
+        end=await places.cursor(ends.omitted_to + dropped),
+        skipped=skipped,
+    )
+    text = with_omission(ends, spool, omission)
     return Output(text=notes + text, cursor=last["cursor"], ended=last)
+
+
+async def later(asked: ToolOps, name: str, since: int, tail: int) -> int:
+    """Return the later one of a cursor and of where the last lines begin."""
+    page = await asked.ask("read", id=name, tail=tail, max_bytes=_LARGEST_FILE)
+    return max(since, int(page["begin"]))
+
+
+class Places:
+    """Where the pages of a text begin and end, by which the cursor of any place is found.
+
+    Within a page cursors need not grow like bytes: a line that was rewritten has later ones.
+    """
+
+    def __init__(self, asked: ToolOps, name: str) -> None:
+        self._asked = asked
+        self._name = name
+        self._known: list[tuple[int, int]] = []  # bytes before it, its cursor
+
+    def note(self, size: int, page: dict[str, Any]) -> None:
+        """Note a page after which the text has *size* bytes."""
+        before = size - len(page["text"].encode())
+        self._known += [(before, page["begin"]), (size, page["cursor"])]
+
+    async def cursor(self, place: int) -> int:
+        """Return the cursor of the text after *place* bytes."""
+        before, cursor = max((one for one in self._known if one[0] <= place), default=(0, 0))
+        if before == place:
+            return cursor
+        page = await self._asked.ask("read", id=self._name, since=cursor, max_bytes=place - before)
+        return int(page["cursor"])
 
 
 async def _pages(
@@ -87,28 +139,41 @@ class Spool:
         self._held.clear()
 
 
-def excerpt_text(excerpt: Excerpt, spool: Spool, name: str, *, start: int, skipped: int) -> str:
-    """Return the text, or its ends and a note about what lies between."""
-    ends = excerpt.ends()
-    if ends.whole:
-        return ends.head
-    more = f" and {skipped} bytes more" if skipped else ""
-    whole = "The two ends of it" if skipped else "All of it"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omission:
+    """Which text of session *name* was left out; *skipped* bytes of it are in no file either."""
+
+    name: str
+    start: int  # a cursor
+    end: int
+    skipped: int = 0
+
+
+def with_omission(ends: Ends, spool: Spool, omission: Omission) -> str:
+    """Return both ends of a text, with a note between them where the rest is."""
+    more = f" and {omission.skipped} bytes more" if omission.skipped else ""
+    whole = "The two ends of it" if omission.skipped else "All of it"
     note = (
         f"[... {ends.omitted_lines} lines, {ends.omitted_bytes} bytes{more} left out. {whole}: "
-        f"{spool.path} (read or grep that file), or lines that match: pty_read "
-        f'{{"id": "{name}", "since": {start}, "pattern": "..."}}]'
+        f"{spool.path} (read or grep that file). Left out is cursor {omission.start} to "
+        f'{omission.end}: pty_read {{"id": "{omission.name}", "since": {omission.start}}}, with '
+        f'"pattern": "..." only lines that match]'
     )
     break_ = "" if ends.head.endswith("\n") or not ends.head else "\n"
     return f"{ends.head}{break_}{note}\n{ends.tail}"
 
 
-def fitted(files: ToolOutput, name: str, text: str, *, start: int) -> str:
-    """Return a text in the size of an answer; if it is longer, a file has all of it."""
+def fitted(files: ToolOutput, name: str, text: str, *, end: int) -> str:
+    """Return a text that ends at cursor *end*; if it is too long, a file has all of it."""
     excerpt, spool = Excerpt(), Spool(files, name)
     excerpt.feed(text)
-    spool.feed(text, start=start, fits=excerpt.fits)
-    return excerpt_text(excerpt, spool, name, start=start, skipped=0)
+    begin = end - excerpt.size
+    spool.feed(text, start=begin, fits=excerpt.fits)
+    ends = excerpt.ends()
+    if ends.whole:
+        return ends.head
+    start, stop = begin + ends.omitted_from, begin + ends.omitted_to
+    return with_omission(ends, spool, Omission(name=name, start=start, end=stop))
 
 
 def last_lines(text: str, count: int) -> str:
@@ -117,43 +182,6 @@ def last_lines(text: str, count: int) -> str:
     return "".join(kept[-count:]) if count > 0 else ""
 
 
-def _gap(gap: dict[str, int]) -> str:
+def gap_note(gap: dict[str, int]) -> str:
+    """Say how much text is gone."""
     return f"[gap: {gap['end'] - gap['start']} bytes no longer retained]\n"
-
-
-async def matching(
-    asked: ToolOps, name: str, pattern: str, *, since: int | None, tail: int | None, end: int
-) -> Output:
-    """Return the lines that match, with their numbers and their count first."""
-    note = ""
-    try:
-        return await _matching(asked, name, pattern, since=since, tail=tail, end=end)
-    except BadRequest as error:
-        note = f"[{pattern!r} is no regex, taken as text: {error}]\n"
-    literal = re.sub(r"([^\w\s])", r"\\\1", pattern, flags=re.ASCII)
-    found = await _matching(asked, name, literal, since=since, tail=tail, end=end)
-    return Output(text=note + found.text, cursor=found.cursor, ended=found.ended)
-
-
-async def _matching(
-    asked: ToolOps, name: str, pattern: str, *, since: int | None, tail: int | None, end: int
-) -> Output:
-    lines, count, before, notes, size = list[str](), 0, 0, "", 0
-    fields: dict[str, Any] = {"since": since, "tail": tail}
-    while True:
-        page = await asked.ask("read", id=name, grep=pattern, numbered=True, **fields)
-        if page["gap"]:
-            notes += _gap(page["gap"])
-        numbers = page["numbers"]["matching"]
-        for number, line in zip(numbers, page["text"].splitlines(), strict=False):
-            count += 1
-            size += len(line)
-            if len(lines) < _MOST_FOUND and size < MOST_BYTES:
-                lines.append(f"{before + number}: {line}")
-        before += page["numbers"]["lines"]
-        if not page["more"] or page["cursor"] >= end:
-            break
-        fields = {"since": page["cursor"]}
-    shown = f", the first {len(lines)}" if len(lines) < count else ""
-    head = f"[{count} matching lines of {before}{shown}]"
-    return Output(text=notes + "\n".join([head, *lines]) + "\n", cursor=page["cursor"], ended=page)

@@ -8,7 +8,9 @@ from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended
 from agent_pty.words.tools.pty_exec import joined
-from agent_pty.words.tools.pty_output import collected, fitted, last_lines, matching
+from agent_pty.words.tools.pty_lost import crash_note, lost_session
+from agent_pty.words.tools.pty_output import collected, fitted, last_lines
+from agent_pty.words.tools.pty_pattern import matching, matching_text
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.screen_image import screen_image
 from agent_pty.words.tools.tool import ToolOps
@@ -20,11 +22,15 @@ async def read(client: PtyClient, asked: ToolOps, arguments: ReadArguments) -> P
     since = None if arguments.since is None else max(0, arguments.since)
     if isinstance(found, Tombstone):
         return of_tombstone(client, found, arguments)
-    client.knows(found)
+    if found["state"] == "lost":
+        client.knows(found).saw_exit()
+        return of_tombstone(client, lost_session(client.layout, found), arguments)
+    known = client.knows(found)
     notes = ""
     if found["state"] == "running":
         notes = await _waited(asked, found, arguments, since)
-    return await shown(client, asked, arguments, since=since, notes=notes)
+    echo = "" if since is None else known.echoes.get(since, "")
+    return await shown(client, asked, arguments, since=since, notes=notes, echo=echo)
 
 
 async def _waited(asked: ToolOps, info: Info, arguments: ReadArguments, since: int | None) -> str:
@@ -49,6 +55,7 @@ async def shown(
     *,
     since: int | None,
     notes: str = "",
+    echo: str = "",
 ) -> PtyAnswer:
     """Return the text from a cursor on, or the screen if the program draws on all of it."""
     name, tail = arguments.id, arguments.tail
@@ -57,7 +64,9 @@ async def shown(
     if arguments.pattern is not None:
         output = await matching(asked, name, arguments.pattern, since=since, tail=tail, end=end)
     else:
-        output = await collected(asked, client.files, name, since=since, tail=tail, end=end)
+        output = await collected(
+            asked, client.files, name, since=since, tail=tail, end=end, echo=echo
+        )
     body = output.text
     chosen = arguments.view in {"screen", "image"}
     if chosen or (arguments.view is None and arguments.pattern is None):
@@ -88,6 +97,7 @@ def of_tombstone(client: PtyClient, stone: Tombstone, arguments: ReadArguments) 
     """Return what is kept of a session that is gone."""
     data, since, begin = stone.text.encode(), arguments.since, stone.gap_end
     notes = "[it was stopped]\n" if stone.stopped else ""
+    notes += crash_note(client.layout, stone) if stone.lost else ""
     gap = ""
     if since is not None:
         gap = f"[gap: {begin - since} bytes no longer retained]\n" if since < begin else ""
@@ -95,14 +105,14 @@ def of_tombstone(client: PtyClient, stone: Tombstone, arguments: ReadArguments) 
         left = max(0, stone.cursor - max(since, begin))
         data = data[len(data) - min(left, len(data)) :]
     text = data.decode(errors="ignore")
-    if arguments.pattern is not None:
-        notes = f"[the session is gone: pattern is taken as text]\n{notes}"
-        kept = [line for line in text.splitlines(keepends=True) if arguments.pattern in line]
-        text = "".join(kept)
     if arguments.tail is not None:
         text = last_lines(text, arguments.tail)
+    if arguments.pattern is not None:
+        text = matching_text(text, arguments.pattern)
+    else:
+        text = fitted(client.files, stone.id, text, end=stone.cursor)
     return PtyAnswer(
-        body=joined(gap + fitted(client.files, stone.id, text, start=since or begin), notes),
+        body=joined(gap + text, notes),
         name=stone.id,
         cursor=stone.cursor,
         ended=how_it_ended(stone),

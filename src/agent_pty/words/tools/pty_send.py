@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from agent_pty.core.input_escape import is_paste, only_controls, submitted, unescaped
+from agent_pty.core.typed_line import key_text
 from agent_pty.errors import BadRequest, NotPermitted
 from agent_pty.store import config
 from agent_pty.store.tombstone import Tombstone
@@ -14,14 +14,12 @@ from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments, SendArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended
-from agent_pty.words.tools.pty_exec import joined
 from agent_pty.words.tools.pty_question import answer_of_person
 from agent_pty.words.tools.pty_read import shown
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.tool import ToolOps
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "fish", "dash", "ksh", "ash"})
-_LINE_END = re.compile(r"[\r\n]")
 
 
 async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> PtyAnswer:
@@ -39,21 +37,24 @@ async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> P
             cursor=found.cursor,
             ended=how_it_ended(found),
         )
-    client.knows(found)
     if found["state"] != "running":
         body = f"nothing was typed: {arguments.id} has exited\n"
         return PtyAnswer(body=body, name=arguments.id, cursor=found["cursor"] or 0, ended=found)
-    _check_lines(client, found, text)
+    known = client.knows(found)
+    typed = text + "".join(map(key_text, arguments.keys)) + ("\r" if arguments.submit else "")
+    lines, line = known.line.after(typed)
+    _check_lines(client, found, lines)
     doing = await asked.ask("doing", id=arguments.id)
-    if doing["what"] == "secret" and not only_controls(text):
+    if doing["what"] == "secret" and not only_controls(typed):
         raise NotPermitted(
             f"{arguments.id} asks for a secret, which a model must not type; nothing was typed. "
             f"Ask the user to type it: agent-pty attach {arguments.id}"
         )
     if arguments.ask:
-        text = await answer_of_person(asked, arguments.id) + "\r"
+        text = typed = await answer_of_person(asked, arguments.id) + "\r"
     cursor = await _typed(asked, arguments, text)
-    return await _answered(client, asked, arguments, text, cursor)
+    known.typed(cursor, typed, line)
+    return await _answered(client, asked, arguments, known.echoes.get(cursor, ""), cursor)
 
 
 async def _typed(asked: ToolOps, arguments: SendArguments, text: str) -> int:
@@ -75,7 +76,7 @@ async def _typed(asked: ToolOps, arguments: SendArguments, text: str) -> int:
 
 
 async def _answered(
-    client: PtyClient, asked: ToolOps, arguments: SendArguments, text: str, cursor: int
+    client: PtyClient, asked: ToolOps, arguments: SendArguments, echo: str, cursor: int
 ) -> PtyAnswer:
     name, wait_ms = arguments.id, min(max(0, arguments.wait_ms), MOST_WAIT_MS)
     if not wait_ms and arguments.until is None:
@@ -85,28 +86,21 @@ async def _answered(
     notes = await wait_for_output(
         asked, name, since=cursor, unread=False, wait_ms=wait_ms or 2000, until=arguments.until
     )
-    answer = await shown(client, asked, ReadArguments(id=name), since=cursor)
-    body = joined(without_echo(answer.body, text), notes)
-    return PtyAnswer(
-        body=body, name=name, cursor=answer.cursor, ended=answer.ended, doing=answer.doing
-    )
+    read = ReadArguments(id=name)
+    return await shown(client, asked, read, since=cursor, notes=notes, echo=echo)
 
 
-def without_echo(output: str, text: str) -> str:
-    r"""Leave out a first line that is exactly what was typed.
-
-    >>> without_echo("echo 1\n1\n", "echo 1\r")
-    '1\n'
-    """
-    typed = text.removesuffix("\r") + "\n"
-    return output.removeprefix(typed) if len(typed) > 1 else output
-
-
-def _check_lines(client: PtyClient, info: Info, text: str) -> None:
+def _check_lines(client: PtyClient, info: Info, lines: list[str | None]) -> None:
     """Apply rules about command lines to lines for a shell: there they start programs, too."""
     rules: Any = config.load(client.layout).permission.terminal_start
     if isinstance(rules, str) or os.path.basename(info["argv"][0]).lstrip("-") not in _SHELLS:
         return
-    for line in _LINE_END.split(text):
+    for line in lines:
+        if line is None:
+            raise NotPermitted(
+                f"terminal_start has rules for command lines, and what stands on the line of "
+                f"{info['id']} is not known after keys that edit it; nothing was typed. Clear it "
+                f'with "keys": ["C-c"], then send the whole line as input'
+            )
         if line.strip():
             client.check("terminal_start", [line.strip()])

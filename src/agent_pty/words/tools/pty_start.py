@@ -18,6 +18,15 @@ _PREFIX = "p"
 _OURS = re.compile(rf"{_PREFIX}\d+")
 # The daemon forgets those that have exited when there are more than 25: that must not be first.
 _MOST_EXITED = 20
+_REMEDY = "give an installed program or its path, and a directory that exists as cwd"
+_REMEDIES = {
+    "ENOENT": "give an installed program or its path as command",
+    "EACCES": "make the file executable, or give its interpreter as command and the file in args",
+    "ENOEXEC": "it is no program: give its interpreter as command and the file in args",
+    "E2BIG": "the arguments are too long: write them to a file",
+    "EAGAIN": "there are too many processes: pty_stop what you do not need",
+    "ENOMEM": "memory is short: pty_stop what you do not need",
+}
 # What makes a command a line for a shell. A blank alone may be part of a file's name.
 _SHELL_SYNTAX = re.compile(r"[\s|&;<>()$`*?~'\"\\]")
 
@@ -81,10 +90,19 @@ async def created(
             **fields,
         )
     except SpawnFailed as error:
-        remedy = "give an installed program or its path, and a directory that exists as cwd"
-        raise SpawnFailed(f"{error}; nothing was started: {remedy}", **error.details) from error
+        raise _explained(error) from error
     client.files.discard(made["id"])
     return str(made["id"])
+
+
+def _explained(error: SpawnFailed) -> SpawnFailed:
+    """Add the kernel's word for the failure, and what helps."""
+    kind = error.details.get("errno")
+    remedy = _REMEDIES.get(kind or "", _REMEDY)
+    if error.details.get("field") == "repo":
+        remedy = "give a directory that exists and that you may enter as cwd"
+    code = f" ({kind})" if kind else ""
+    return SpawnFailed(f"{error}{code}; nothing was started: {remedy}", **error.details)
 
 
 async def _retire_oldest(client: PtyClient, asked: ToolOps, sessions: list[dict[str, Any]]) -> None:

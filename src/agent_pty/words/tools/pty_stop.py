@@ -30,7 +30,7 @@ async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> P
     client.check("terminal_stop", found["argv"])
     killed = await retire(client, asked, found, stopped=True)
     stone: Tombstone = killed["stone"]
-    last = fitted(client.files, stone.id, last_lines(stone.text, _LAST_LINES), start=stone.gap_end)
+    last = fitted(client.files, stone.id, last_lines(stone.text, _LAST_LINES), end=stone.cursor)
     return PtyAnswer(
         body=joined(last, _proof(stone.id, killed)),
         name=stone.id,
@@ -41,7 +41,7 @@ async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> P
 
 def _proof(name: str, killed: dict[str, Any]) -> str:
     count = len(killed["ended"])
-    text = f"stopped {name}: {count} process{'' if count == 1 else 'es'} ended\n"
+    text = f"stopped {count} process{'' if count == 1 else 'es'} of {name}\n"
     for key, word in (
         ("survivors", "survived"),
         ("possible_survivors", "possible survivor"),

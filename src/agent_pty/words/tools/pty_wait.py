@@ -6,14 +6,17 @@ or *until* came true.
 
 from __future__ import annotations
 
+import secrets
 import time
 from typing import Any
 
 from agent_pty.errors import SessionEnded, WaitTimeout
+from agent_pty.ops.op import PASSING
 from agent_pty.words.tools.tool import ToolOps
 
 _QUIET = "idle:200ms"
 _SETTLE_MS = 300
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 500, 5000
 _ANYTHING = r"regex:(?s)."
 
 
@@ -31,20 +34,38 @@ async def wait_for_output(
         return ""
     deadline = time.monotonic() + wait_ms / 1000
     if await _waited(asked, name, [_ANYTHING, "exit"], wait_ms, since):
-        left = max(0, int((deadline - time.monotonic()) * 1000))
-        await _waited(asked, name, [_QUIET, "exit"], left, None)
+        await _waited(asked, name, [_QUIET, "exit"], _left(deadline), None)
     return ""
 
 
 async def waited_for_exit(asked: ToolOps, name: str, timeout_ms: int) -> bool:
-    """Wait for the end of a program; return whether it came."""
-    return await _waited(asked, name, ["exit"], timeout_ms, None)
+    """Wait for the end of a program, but not while it asks for a secret; return whether it ended.
+
+    A program that asks anything else may go on by itself, so it has all of its time. It is looked
+    at when it is quiet, and then more and more rarely: no event says that a program begins to read.
+    """
+    deadline, pause = time.monotonic() + timeout_ms / 1000, _FIRST_PAUSE_MS
+    while True:
+        await _waited(asked, name, [_QUIET, "exit"], _left(deadline), None)
+        doing = await asked.ask("doing", id=name)
+        if doing["what"] in {None, "secret"} or not _left(deadline):
+            return doing["what"] is None
+        most = min(pause, _left(deadline))
+        wrote = await _waited(asked, name, [_ANYTHING, "exit"], most, doing["cursor"])
+        pause = _FIRST_PAUSE_MS if wrote else min(2 * pause, _LONGEST_PAUSE_MS)
+
+
+def _left(deadline: float) -> int:
+    """Return how many milliseconds there are until *deadline*."""
+    return max(0, int((deadline - time.monotonic()) * 1000))
 
 
 async def _waited(
     asked: ToolOps, name: str, until: list[str], timeout_ms: int, since: int | None
 ) -> bool:
-    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms}
+    # A key of its own: a call that is repeated waits for other times, and perhaps more often.
+    key = PASSING + secrets.token_hex(8)
+    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms, "key": key}
     try:
         await asked.ask("wait", id=name, **fields, **({} if since is None else {"since": since}))
     except (WaitTimeout, SessionEnded):
