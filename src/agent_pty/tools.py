@@ -87,6 +87,8 @@ class ToolBox:
 class _ClientOps:
     """Asks by a client that waits: nothing else runs in the loop of one call."""
 
+    request = client = ""  # there is one client, and it repeats nothing
+
     def __init__(self, client: Client) -> None:
         self._client = client
 

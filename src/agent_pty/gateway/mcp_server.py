@@ -76,7 +76,8 @@ class _Client:
         """Return how a request asks for ops."""
         request = f"{self._name}-{context.request_id}" if self._name else ""
         person = Person(context, answers)
-        return GatewayOps(self._handle, self._caller_of(context), person, request)
+        caller, client = self._caller_of(context), _session(context)
+        return GatewayOps(self._handle, caller, person, request, client=client)
 
     async def list_tools(
         self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -126,6 +127,11 @@ def mcp_server(
         on_unsubscribe_resource=resources.unsubscribe,
         on_subscriptions_listen=resources.listen,
     )
+
+
+def _session(context: ServerRequestContext[Any]) -> str:
+    """Return which client over HTTP it is; those of the newest protocol do not say."""
+    return str(context.request.headers.get("mcp-session-id", "")) if context.request else ""
 
 
 def _chosen(which: str) -> str:

@@ -149,8 +149,11 @@ class Gateway:
             from agent_pty.gateway.mcp_session import McpSession  # noqa: PLC0415
 
             caller = Caller(transport="mcp", uid=asked.uid, pid=asked.pid)
-            pty = PtyClient(
-                layout=self._layout, cwd=asked.cwd or "/", environment=asked.environment
+            pty = PtyClient.found_again(
+                self._layout,
+                asked.client,
+                cwd=asked.cwd or "/",
+                environment=asked.environment,
             )
             server = mcp_server(
                 self._daemon.handle,
@@ -165,6 +168,8 @@ class Gateway:
         task = asyncio.get_running_loop().create_task(session.run())
         self._sessions.add(task)
         task.add_done_callback(self._ended)
+        # One that is cancelled goes on with the next gateway.
+        task.add_done_callback(lambda done: None if done.cancelled() else pty.leave())
 
     def _session_changes(self) -> Any:
         """Return what all MCP clients share, made for the first of them."""

@@ -20,16 +20,35 @@ class GatewayOps:
     """Asks for ops in the name of *caller*, whose user is *person*.
 
     *request* names the call of a tool: when a client repeats it because a gateway died, its ops
-    have the same keys, and nothing is done twice.
+    have the same keys, and nothing is done twice. *client* tells clients apart that share a server.
     """
 
-    def __init__(self, handle: Handle, caller: Caller, person: Person, request: str = "") -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        caller: Caller,
+        person: Person,
+        request: str = "",
+        *,
+        client: str = "",
+    ) -> None:
         self._handle = handle
         self._caller = caller
         self._person = person
         self._request = request
+        self._client = client
         self._numbers = itertools.count(1)
         self._session: str | None = None
+
+    @property
+    def request(self) -> str:
+        """Name of the call, the same when it is repeated."""
+        return self._request
+
+    @property
+    def client(self) -> str:
+        """Name of the client, if it shares the server with others."""
+        return self._client
 
     @property
     def session(self) -> str | None:

@@ -16,12 +16,14 @@ async def exit_notices(client: PtyClient, asked: ToolOps, sessions: list[Info]) 
     lines = ""
     for instance, known in list(client.known.items()):
         info = present.get(instance)
-        if info is None:
-            del client.known[instance]
-            if not known.exit_shown:
-                lines += f"[{known.name} is gone: ended by somebody else, or no longer kept]\n"
-        elif info["state"] != "running" and not known.exit_shown:
-            known.saw_exit()
+        if not known.notice_due(asked.request):
+            if info is None:
+                del client.known[instance]
+        elif info is None:
+            known.was_told(asked.request)
+            lines += f"[{known.name} is gone: ended by somebody else, or no longer kept]\n"
+        elif info["state"] != "running":
+            known.was_told(asked.request)
             lines += await _notice(asked, info)
     return lines
 

@@ -38,9 +38,10 @@ def pty_tools(client: PtyClient) -> tuple[Tool, ...]:
 
 def _tool(client: PtyClient, name: str) -> Tool:
     async def call(asked: ToolOps, arguments: dict[str, Any]) -> ToolResult:
+        mine = client.named(asked.client)
         try:
-            answer = await _ACTS[name](client, asked, parsed(name, arguments))
-            text = await _completed(client, asked, answer)
+            answer = await _ACTS[name](mine, asked, parsed(name, arguments))
+            text = await _completed(mine, asked, answer)
             return ToolResult(text=text, image=answer.image)
         except AgentPtyError as error:
             return ToolResult(text=str(error), failed=True)
@@ -62,6 +63,7 @@ async def _completed(client: PtyClient, asked: ToolOps, answer: PtyAnswer) -> st
         info = next((one for one in sessions if one["id"] == answer.name), None)
         last = _footer(client, answer, info)
     notices = await exit_notices(client, asked, sessions)
+    client.save()
     return (answer.body + notices + last).removesuffix("\n")
 
 

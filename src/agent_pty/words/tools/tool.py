@@ -8,7 +8,19 @@ from typing import Any, Protocol
 
 
 class ToolOps(Protocol):
-    """How a tool asks for ops, in the name of its caller."""
+    """How a tool asks for ops, in the name of its caller.
+
+    *request* names the call, the same when it is repeated; *client* tells clients apart that share
+    a connection. Both may be empty.
+    """
+
+    @property
+    def request(self) -> str:
+        """Name of the call."""
+
+    @property
+    def client(self) -> str:
+        """Name of the client."""
 
     async def envelope(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
         """Return the decoded envelope, of success or failure."""
