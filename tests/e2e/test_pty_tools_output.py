@@ -187,6 +187,21 @@ def test_trial_01_a_pattern_is_a_regex_after_the_end_too(model: Model) -> None:
     assert literal.endswith("[1 matching lines of 3]\n3: c(3\n")
 
 
+def test_trial_01_found_lines_fit_into_an_answer(model: Model) -> None:
+    """
+    Numbers count, too, and a very long line is cut where it was left out before.
+    """
+    code = "print('x' * 60000); [print('x' * 60, n) for n in range(900)]"
+    name = fact(model.call("pty_exec", command=sys.executable, args=["-c", code]), "id")
+
+    text = output(model.call("pty_read", id=name, pattern="x"))
+
+    assert len(text.encode()) <= 51_200
+    lines = text.splitlines()
+    assert lines[0].startswith("[901 matching lines of 901, the first ")
+    assert lines[1] == "1: " + "x" * 2000 + " [... 58000 characters more]"
+
+
 def test_entering_the_alternate_screen_ends_a_wait(model: Model, tmp_path: Path) -> None:
     """
     A program that begins to draw writes nothing to the transcript, and the wait ends all the same.
@@ -287,6 +302,22 @@ def test_trial_01_rules_are_for_the_line_that_is_submitted(shared: Agent, model:
 
 
 # -- ends
+
+
+def test_trial_01_an_agent_does_not_end_its_own_session(shared: Agent) -> None:
+    """
+    An agent that runs in a session is told so when it would stop it.
+    """
+    mine = shared.new("agents-own", "sleep", "1000")
+    inside = Agent(shared.home)
+    inside.env["AGENT_PTY_INSTANCE"] = mine["instance"]
+    model = Model(inside)
+
+    text = model.refused("pty_stop", id="agents-own")
+    model.leave()
+
+    assert "is the session in which you run" in text
+    assert shared.info("agents-own")["state"] == "running"
 
 
 def test_the_end_of_the_terminal_is_a_normal_end(model: Model) -> None:

@@ -12,7 +12,7 @@ from agent_pty.words.tools.pty_arguments import ListArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient
 from agent_pty.words.tools.tool import ToolOps
 
-_MOST_EXITED = 25
+_MOST_RUNNING, _MOST_EXITED = 100, 25
 _MOST_COMMAND = 200
 
 
@@ -25,7 +25,10 @@ async def list_sessions(client: PtyClient, asked: ToolOps, _arguments: ListArgum
         key=lambda one: str(one["started_at"]),
         reverse=True,
     )
-    lines = [await _line(client, asked, one) for one in [*running, *ended[:_MOST_EXITED]]]
+    lines = [await _line(client, asked, one) for one in running[:_MOST_RUNNING]]
+    if len(running) > _MOST_RUNNING:
+        lines.append(f"[and {len(running) - _MOST_RUNNING} more that run: agent-pty list]")
+    lines += [await _line(client, asked, one) for one in ended[:_MOST_EXITED]]
     for one in ended:
         if (known := client.known.get(one["instance"])) is not None:
             known.saw_exit()

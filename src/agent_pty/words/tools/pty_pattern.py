@@ -12,6 +12,9 @@ from agent_pty.words.tools.pty_output import Output, gap_note, later
 from agent_pty.words.tools.tool import ToolOps
 
 _MOST_FOUND = 1000
+_LONGEST_LINE = 2000
+# The count and the notes need room, too.
+_MOST_BYTES = MOST_BYTES - 1000
 
 
 class Found:
@@ -25,9 +28,12 @@ class Found:
     def add(self, number: int, line: str) -> None:
         """Take the next line."""
         self._count += 1
-        self._size += len(line.encode())
-        if len(self._lines) < _MOST_FOUND and self._size < MOST_BYTES:
-            self._lines.append(f"{number}: {line}")
+        more = len(line) - _LONGEST_LINE
+        shown = f"{line[:_LONGEST_LINE]} [... {more} characters more]" if more > 0 else line
+        shown = f"{number}: {shown}"
+        self._size += len(shown.encode()) + 1
+        if len(self._lines) < _MOST_FOUND and self._size < _MOST_BYTES:
+            self._lines.append(shown)
 
     def text(self, searched: int) -> str:
         """Return the lines; *searched* is the number of all of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agent_pty.errors import NotPermitted
 from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import StopArguments
@@ -14,6 +15,7 @@ from agent_pty.words.tools.pty_output import fitted, last_lines
 from agent_pty.words.tools.tool import ToolOps
 
 _LAST_LINES = 10
+_NAMED = 20
 
 
 async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> PtyAnswer:
@@ -26,6 +28,11 @@ async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> P
             name=found.id,
             cursor=found.cursor,
             ended=how_it_ended(found),
+        )
+    if (client.environment or {}).get("AGENT_PTY_INSTANCE") == found["instance"]:
+        raise NotPermitted(
+            f"{arguments.id} is the session in which you run: it would end you; nothing was "
+            f"stopped. If the user wants that: agent-pty kill {arguments.id}"
         )
     client.check("terminal_stop", found["argv"])
     killed = await retire(client, asked, found, stopped=True)
@@ -47,5 +54,8 @@ def _proof(name: str, killed: dict[str, Any]) -> str:
         ("possible_survivors", "possible survivor"),
         ("spared", "not ended"),
     ):
-        text += "".join(f"[{word}: {one['pid']} {one['command']}]\n" for one in killed[key])
+        found = killed[key]
+        text += "".join(f"[{word}: {one['pid']} {one['command']}]\n" for one in found[:_NAMED])
+        if len(found) > _NAMED:
+            text += f"[{word}: {len(found) - _NAMED} more]\n"
     return text
