@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -354,6 +355,24 @@ def test_trial_02_a_failed_start_names_step_reason_and_remedy(
     The step that failed, the kernel's word for it, and what helps.
     """
     assert said in model.refused("pty_start", command=command, cwd=cwd)
+
+
+def test_trial_02_an_exec_goes_on_when_its_host_crashes(model: Model, tmp_path: Path) -> None:
+    """
+    The call that waits does not notice: all of the output and the exit code come.
+    """
+    os.mkfifo(tmp_path / "go")
+    code = f"echo begun; read x <{tmp_path / 'go'}; echo done; exit 3"
+    with ThreadPoolExecutor(1) as others:
+        calling = others.submit(model.call, "pty_exec", command="sh", args=["-c", code])
+        with open(tmp_path / "go", "w") as go:  # it has begun
+            name = next(one["id"] for one in model.agent.ask("list") if code in one["argv"])
+            slay(model.agent.pid_of(name), by=signal.SIGSEGV)
+            go.write("go\n")
+        text = calling.result()
+
+    assert output(text) == "begun\ndone\n"
+    assert fact(text, "exit") == "3"
 
 
 def test_trial_02_a_list_says_that_a_host_crashed(model: Model) -> None:

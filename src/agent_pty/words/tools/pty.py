@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent_pty.errors import AgentPtyError
+from agent_pty.words.tools.crash_retry import RetryingOps
 from agent_pty.words.tools.exit_notice import exit_notices
 from agent_pty.words.tools.footer import age, footer
 from agent_pty.words.tools.pty_answer import PtyAnswer
@@ -38,7 +39,7 @@ def pty_tools(client: PtyClient) -> tuple[Tool, ...]:
 
 def _tool(client: PtyClient, name: str) -> Tool:
     async def call(asked: ToolOps, arguments: dict[str, Any]) -> ToolResult:
-        mine = client.named(asked.client)
+        mine, asked = client.named(asked.client), RetryingOps(asked)
         try:
             answer = await _ACTS[name](mine, asked, parsed(name, arguments))
             text = await _completed(mine, asked, answer)

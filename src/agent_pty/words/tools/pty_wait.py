@@ -6,12 +6,10 @@ or *until* came true.
 
 from __future__ import annotations
 
-import secrets
 import time
 from typing import Any
 
 from agent_pty.errors import SessionEnded, WaitTimeout
-from agent_pty.ops.op import PASSING
 from agent_pty.words.tools.tool import ToolOps
 
 _QUIET = "idle:200ms"
@@ -63,9 +61,7 @@ def _left(deadline: float) -> int:
 async def _waited(
     asked: ToolOps, name: str, until: list[str], timeout_ms: int, since: int | None
 ) -> bool:
-    # A key of its own: a call that is repeated waits for other times, and perhaps more often.
-    key = PASSING + secrets.token_hex(8)
-    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms, "key": key}
+    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms}
     try:
         await asked.ask("wait", id=name, **fields, **({} if since is None else {"since": since}))
     except (WaitTimeout, SessionEnded):
