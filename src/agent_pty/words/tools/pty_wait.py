@@ -14,7 +14,7 @@ from agent_pty.words.tools.tool import ToolOps
 
 _QUIET = "idle:200ms"
 _SETTLE_MS = 300
-_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 500, 5000
+_FIRST_PAUSE_MS, _LONGEST_PAUSE_MS = 250, 2000
 _ANYTHING = r"regex:(?s)."
 
 
@@ -40,7 +40,7 @@ async def waited_for_exit(asked: ToolOps, name: str, timeout_ms: int) -> bool:
     """Wait for the end of a program, but not while it asks for a secret; return whether it ended.
 
     A program that asks anything else may go on by itself, so it has all of its time. It is looked
-    at when it is quiet, and then more and more rarely: no event says that a program begins to read.
+    at when it is quiet, and then again after a while: no event says that a program begins to read.
     """
     deadline, pause = time.monotonic() + timeout_ms / 1000, _FIRST_PAUSE_MS
     while True:
@@ -48,9 +48,9 @@ async def waited_for_exit(asked: ToolOps, name: str, timeout_ms: int) -> bool:
         doing = await asked.ask("doing", id=name)
         if doing["what"] in {None, "secret"} or not _left(deadline):
             return doing["what"] is None
-        most = min(pause, _left(deadline))
-        wrote = await _waited(asked, name, [_ANYTHING, "exit"], most, doing["cursor"])
-        pause = _FIRST_PAUSE_MS if wrote else min(2 * pause, _LONGEST_PAUSE_MS)
+        # For the end alone: what is drawn on the whole screen would end any other wait at once.
+        await _waited(asked, name, ["exit"], min(pause, _left(deadline)), None)
+        pause = min(2 * pause, _LONGEST_PAUSE_MS)
 
 
 def _left(deadline: float) -> int:
