@@ -170,9 +170,9 @@ def convert(op: Op, fields: dict[str, Any]) -> Request:
 
 
 def encode(name: str, fields: dict[str, Any]) -> bytes:
-    """Return a request as it is sent."""
+    """Return a request as it is sent; a field called `op` cannot make it another one."""
     try:
-        return _encoder.encode({"op": name, **fields})
+        return _encoder.encode({**fields, "op": name})
     except UnicodeEncodeError as error:
         raise BadRequest("text, names and paths must be valid UTF-8") from error
 
