@@ -16,12 +16,13 @@ from agent_pty.process.table import Entry
 
 _TMUX_SERVER = "tmux: server"
 KEEPER, DAEMON, HOST = "agent-pty-keepe", "agent-pty-daemo", "agent-pty-host"
+_GATEWAY = "agent-pty-gatew"
 _MODULES = ("agent_pty.keeper", "agent_pty.daemon")
 _LOCKS = ("/run/daemon.lock", "/run/keeper.lock")
 
 
 def is_spared(found: Entry) -> bool:
-    """Whether this is a tmux server, or a keeper, daemon or host of some home."""
+    """Whether this is a tmux server, or a keeper, daemon, host or gateway of some home."""
     return is_tmux_server(found) or home_of(found) is not None
 
 
@@ -33,17 +34,17 @@ def is_tmux_server(found: Entry) -> bool:
 
 
 def home_of(found: Entry) -> str | None:
-    """Return the home whose keeper, daemon or host this is; None if it is something else.
+    """Return the home whose keeper, daemon, host or gateway this is; None if it is something else.
 
     The name alone proves nothing: any program can take it.
     """
-    if found.name not in (KEEPER, DAEMON, HOST):
+    if found.name not in (KEEPER, DAEMON, HOST, _GATEWAY):
         return None
     return _home_in_arguments(found.pid) or _home_in_files(table.open_files(found.pid))
 
 
 def _home_in_arguments(pid: int) -> str | None:
-    """Return the home in `python -m agent_pty.keeper '{"home": ...}'`; hosts have that too."""
+    """Return the home in `python -m agent_pty.keeper '{"home": ...}'`; its forks have it, too."""
     words = table.arguments(pid)
     if not words or not any(module in words for module in _MODULES):
         return None
