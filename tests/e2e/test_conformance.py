@@ -1,30 +1,36 @@
-"""Every op that is offered over HTTP answers there as on the socket. A new op is in here too."""
+"""Every op on every surface that it declares: same answers, same codes. A new op is in here."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from websockets.sync.client import connect
 
-from agent_pty import ops
-from agent_pty.ops.op import Op
+from agent_pty import Client, ops
+from agent_pty.errors import AgentPtyError
+from agent_pty.ops.op import Op, Request
 from agent_pty.ops.schema import request_schema
 from support.agent import Agent
 from support.http import Http, serving
-from support.raw_socket import exchange
+from support.op_requests import malformed, well_formed
+from support.raw_socket import exchange, wire
+from support.surfaces import SURFACES, Ask, Envelope, offers, opened
 
-_OFFERED = sorted(name for name, op in ops.TABLE.items() if op.offered("http"))
-_WITHHELD = sorted(set(ops.TABLE) - set(_OFFERED))
-_SAMPLES: dict[str, Any] = {
-    "integer": 1,
-    "number": 1,
-    "boolean": True,
-    "array": ["x"],
-    "object": {},
-}
+# `shutdown` ends the daemon that everything here shares; the command line's tests ask for it.
+_ANSWERED = sorted(name for name, op in ops.TABLE.items() if not op.stream and name != "shutdown")
+_STREAMS = sorted(name for name, op in ops.TABLE.items() if op.stream and op.offered("http"))
+_WITHHELD = sorted(name for name, op in ops.TABLE.items() if not op.offered("http"))
+# What differs between two answers to the same question: times, processes, names for ever, and
+# places in a transcript, to which a shell may add a repainted prompt.
+_VOLATILE = frozenset(
+    {"begin", "cell_id", "cursor", "duration_ms", "instance", "pid", "pids", "ppid", "quiet_ms"}
+    | {"stat", "ts", "uptime_s"}
+)
+_CODE = "echo conformance"
 
 
 @pytest.fixture(scope="module")
@@ -34,38 +40,118 @@ def http(shared: Agent) -> Iterator[Http]:
         yield server
 
 
-@pytest.mark.parametrize("name", _OFFERED)
-def test_malformed_requests_get_the_same_envelope(shared: Agent, http: Http, name: str) -> None:
-    """
-    A missing field, an unknown session, wrong types: byte for byte the same answer.
-    """
-    op = ops.TABLE[name]
-    for wrong in _malformed(op):
-        body = json.dumps({"op": name, **wrong}).encode()
-        over_http = _over_websocket(http, body) if op.stream else http.send(body=body).envelope
-
-        assert over_http["ok"] is False
-        assert over_http == exchange(shared, body)
+@pytest.fixture(scope="module")
+def surfaces(shared: Agent, http: Http) -> Iterator[dict[str, Ask]]:
+    """Every way to ask."""
+    with opened(shared, http) as found:
+        yield found
 
 
-@pytest.mark.parametrize("name", _OFFERED)
-def test_well_formed_requests_get_the_same_kind_of_answer(
-    shared: Agent, http: Http, name: str
+@pytest.fixture(scope="module")
+def cell(shared: Agent) -> str:
+    """A cell in the session `shown`, about which everybody asks."""
+    shared.new("shown")
+    ran: str = shared.ask("run", id="shown", code=_CODE)["cell_id"]
+    return ran
+
+
+# -- requests and answers
+
+
+@pytest.mark.parametrize("name", _ANSWERED)
+def test_well_formed_requests_get_the_same_answer(
+    shared: Agent, surfaces: dict[str, Ask], cell: str, name: str
 ) -> None:
     """
-    The same request about two sessions that are alike has answers with the same code and keys.
+    What changes something is asked about sessions that are alike, anything else about the same one.
     """
     op = ops.TABLE[name]
-    sessions = [f"{name}-1", f"{name}-2"]
-    if name != "new":
-        for session in sessions:
-            shared.new(session, "cat")
-    asked = [json.dumps({"op": name, **_sample(op, session)}).encode() for session in sessions]
+    asking = [surface for surface in SURFACES if offers(surface, name)]
+    sessions = dict.fromkeys(asking, "shown")
+    if op.mutates:
+        sessions = {surface: f"{name}-{number}" for number, surface in enumerate(asking)}
+        for session in sessions.values() if _is_about_a_session(op) else ():
+            shared.new(session)
 
-    over_http = _over_websocket(http, asked[0]) if op.stream else http.send(body=asked[0]).envelope
+    answers = {
+        surface: _steady(surfaces[surface](name, well_formed(op, session, cell=cell)), session)
+        for surface, session in sessions.items()
+    }
 
-    assert over_http.get("code") != "internal"
-    assert _shape(over_http) == _shape(exchange(shared, asked[1]))
+    assert answers["socket"].get("code") != "internal"
+    assert answers == dict.fromkeys(asking, answers["socket"])
+
+
+@pytest.mark.parametrize("name", [*_ANSWERED, *_STREAMS])
+def test_malformed_requests_get_the_same_answer(surfaces: dict[str, Ask], name: str) -> None:
+    """
+    A missing field, a wrong type, an unknown session: the same envelope, word for word.
+    """
+    streaming = {"socket", "http", "websocket"}
+    asking = [surface for surface in SURFACES if offers(surface, name)]
+    if ops.TABLE[name].stream:
+        asking = [surface for surface in asking if surface in streaming]
+    for wrong, fields in malformed(ops.TABLE[name]).items():
+        answers = {surface: surfaces[surface](name, fields) for surface in asking}
+
+        assert answers["socket"]["ok"] is False, wrong
+        assert answers == dict.fromkeys(asking, answers["socket"]), wrong
+
+
+@pytest.mark.parametrize("name", [*_ANSWERED, "no_such_op"])
+def test_the_python_api_raises_the_code_of_the_envelope(
+    shared: Agent, surfaces: dict[str, Ask], name: str
+) -> None:
+    """
+    An error of the API has the code, the words and the facts that the other surfaces answer.
+    """
+    wrong = malformed(ops.TABLE[name]) if name in ops.TABLE else {"": {}}
+    for fields in list(wrong.values())[-1:]:
+        client = Client(home=shared.home, start=False)
+        with client, pytest.raises(AgentPtyError) as raised:
+            client.ask(name, **fields)
+        told = surfaces["socket"](name, fields)
+        error = raised.value
+
+        assert (str(error), error.code) == (told["error"], told["code"])
+        assert error.details == told["details"]
+
+
+def test_an_unknown_op_is_the_same_everywhere(surfaces: dict[str, Ask]) -> None:
+    """
+    What is no op has one code; MCP has tools instead, and says which there are.
+    """
+    asking = [surface for surface in SURFACES if not surface.startswith("mcp")]
+
+    answers = {surface: surfaces[surface]("no_such_op", {}) for surface in asking}
+
+    assert answers["socket"]["code"] == "unknown_op"
+    assert answers == dict.fromkeys(asking, answers["socket"])
+
+
+@pytest.mark.parametrize("surface", ["mcp stdio", "mcp http", "python"])
+def test_trial_01_no_field_can_make_a_request_another_op(
+    shared: Agent, surfaces: dict[str, Ask], surface: str
+) -> None:
+    """
+    A tool that only reads stays one, whatever fields its caller adds.
+    """
+    session = f"spared-{surface.replace(' ', '-')}"
+    shared.new(session, "cat")
+
+    surfaces[surface]("list", {"op": "kill", "id": session})
+
+    assert shared.info(session)["active"] is True
+
+
+def test_trial_01_kill_does_not_name_the_gateway(shared: Agent, http: Http) -> None:
+    """
+    What may have survived a session is never the process that serves HTTP and MCP.
+    """
+    assert http.process.poll() is None
+    shared.new("ended", "cat")
+
+    assert shared.ask("kill", id="ended")["possible_survivors"] == []
 
 
 @pytest.mark.parametrize("name", _WITHHELD)
@@ -75,43 +161,121 @@ def test_what_is_for_operators_is_not_offered(http: Http, name: str) -> None:
     """
     assert http.ask(name).code == "not_offered"
     assert name not in {one["op"] for one in json.loads(http.send("/ops").body)}
+    assert not offers("mcp stdio", name)
 
 
-def _over_websocket(http: Http, body: bytes) -> dict[str, Any]:
-    with connect(f"ws://{http.host}/stream") as socket:
-        socket.send(body)
-        envelope: dict[str, Any] = json.loads(socket.recv(timeout=60))
-        return envelope
+def test_a_new_op_must_have_examples_for_what_it_requires() -> None:
+    """
+    An op is in these tests by being declared; a field that they have no value for fails them.
+    """
+
+    class Fold(Request, frozen=True, kw_only=True):
+        id: str
+        folds: int
+
+    with pytest.raises(AssertionError, match="fold requires folds"):
+        well_formed(replace(ops.TABLE["screen"], name="fold", request=Fold), "shown")
 
 
-def _malformed(op: Op) -> list[dict[str, Any]]:
-    schema = request_schema(op)
-    sample = _sample(op, "nobody")
-    wrong: list[dict[str, Any]] = [{"id": 5}, {**sample, "v": 99}]
-    if "id" in schema["properties"] and op.name != "new":
-        wrong.append(sample)
-    without = [[name for name in sample if name != field] for field in schema.get("required", [])]
-    return [*wrong, *({name: sample[name] for name in names} for names in without)]
+# -- streams
 
 
-def _sample(op: Op, session: str) -> dict[str, Any]:
-    """Return a request with what is required, and a limit for what would wait."""
-    schema = request_schema(op)
-    samples = {**_SAMPLES, "string": f"{session}-x"}
-    sample: dict[str, Any] = {
-        field: samples[schema["properties"][field].get("type", "string")]
-        for field in schema.get("required", [])
+@pytest.mark.parametrize("name", _STREAMS)
+def test_a_stream_opens_with_the_same_head(
+    shared: Agent, http: Http, surfaces: dict[str, Ask], cell: str, name: str
+) -> None:
+    """
+    The envelope before a stream is the same on the socket and on a WebSocket; events have none.
+    """
+    op = ops.TABLE[name]
+    fields = well_formed(op, "shown", cell=cell)
+
+    head = surfaces["websocket"](name, fields)
+
+    assert head["ok"] is True
+    assert head == exchange(shared, json.dumps({"op": name, **fields}).encode())
+    with http.events("/request", json.dumps({"op": name, **fields}).encode()):
+        pass  # it was answered with 200
+
+
+def test_events_are_the_same_on_every_surface(shared: Agent, http: Http) -> None:
+    """
+    Whoever watches sees the same event, as a line, a message, a server-sent event or an object.
+    """
+    shared.new("seen")
+    asked = {"op": "watch", "id": "seen", "events": ["title"]}
+    body = json.dumps(asked).encode()
+    with (
+        wire(shared) as line,
+        connect(f"ws://{http.host}/stream") as message,
+        http.events("/watch?id=seen&event=title") as got,
+        http.events("/request", body) as posted,
+        Client(home=shared.home, start=False) as client,
+        client.session("seen").watch(events=["title"]) as objects,
+    ):
+        line.put(body + b"\n")
+        message.send(body)
+        heads = [line.answer(), json.loads(message.recv(timeout=60))]
+
+        shared.ask("send", id="seen", text=r"printf '\033]0;at work\007'")
+
+        found = [line.answer(), json.loads(message.recv(timeout=60)), next(got), next(posted)]
+        event = next(objects)
+    assert heads[0] == heads[1]
+    assert found == [found[0]] * 4
+    assert found[0].items() >= {"event": event.event, "seq": event.seq, **event.facts}.items()
+
+
+def test_a_terminal_is_the_same_on_every_surface(shared: Agent, http: Http, cell: str) -> None:
+    """
+    Whoever attaches sees the same bytes; server-sent events carry them as text.
+    """
+    del cell
+    body = json.dumps({"op": "attach", "id": "shown", "read_only": True, "repaint": True}).encode()
+    seen: dict[str, bytes] = {}
+    with wire(shared) as line:
+        line.put(body + b"\n")
+        line.answer()
+        seen["socket"] = _until_cell(iter(lambda: line.socket.recv(65536), b""))
+    with connect(f"ws://{http.host}/stream") as message:
+        message.send(body)
+        message.recv(timeout=60)
+        pieces = iter(lambda: message.recv(timeout=60, decode=False), b"")
+        seen["websocket"] = _until_cell(pieces)
+    with http.events("/request", body) as events:
+        seen["events"] = _until_cell(event["text"].encode() for event in events)
+    client = Client(home=shared.home, start=False)
+    with client, client.session("shown").attach(read_only=True, repaint=True) as live:
+        seen["python"] = _until_cell(iter(live))
+
+    assert seen == dict.fromkeys(seen, seen["socket"])
+
+
+def _until_cell(pieces: Iterator[bytes]) -> bytes:
+    """Return what comes up to the output of the cell, however it was cut."""
+    wanted = b"\r\nconformance"
+    found = b""
+    while wanted not in found:
+        found += next(pieces)
+    return found.partition(wanted)[0]
+
+
+def _steady(envelope: Envelope, session: str) -> Any:
+    """Return an envelope without what differs each time; of that, the types are left."""
+    named = json.loads(json.dumps(envelope).replace(session, "SESSION"))
+    return _without_volatile(named)
+
+
+def _without_volatile(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_volatile(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: type(one).__name__ if name in _VOLATILE else _without_volatile(one)
+        for name, one in value.items()
     }
-    if "id" in schema["properties"]:
-        sample["id"] = session
-    if "timeout_ms" in schema["properties"]:
-        sample["timeout_ms"] = 100
-    return sample
 
 
-def _shape(envelope: dict[str, Any]) -> Any:
-    if not envelope["ok"]:
-        return envelope["code"], sorted(envelope["details"])
-    data = envelope["data"].get("data")
-    keys = sorted(data) if isinstance(data, dict) else type(data).__name__
-    return envelope["data"]["type"], keys
+def _is_about_a_session(op: Op) -> bool:
+    return "id" in request_schema(op).get("required", [])
