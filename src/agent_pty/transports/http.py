@@ -58,6 +58,8 @@ _STATUS = {
 _MOST_READ = 8 * LARGEST_REQUEST
 # A number that fits into 64 bits.
 _NUMBER = re.compile("[0-9]{1,18}", re.ASCII)
+# The first event of a stream that cannot be taken up where the client lost it.
+_SOME_MISSED = b'{"event":"lagged","missed":null}\n'
 _SAFE = {
     "cache-control": "no-store",
     "x-content-type-options": "nosniff",
@@ -191,12 +193,17 @@ class _Surface:
         query = request.query_params
         fields: dict[str, Any] = {"op": "watch", "id": query.get("id")}
         fields["events"] = query.getlist("event") or None
-        since = query.get("since") or request.headers.get("last-event-id")
-        if since is not None:
+        # A browser that connects again repeats its address and says in a header what it saw last.
+        seen = request.headers.get("last-event-id") or None
+        of_all = seen is not None and fields["id"] is None  # a number is one session's
+        since = query.get("since") if seen is None or of_all else seen
+        if since:
             fields["since"] = int(since) if _NUMBER.fullmatch(since) else since
         payload = msgspec.json.encode(fields)
         answer = await _unless_left(request, self._handle(payload, request.scope["caller"]))
-        return EventStream(answer) if isinstance(answer, Streaming) else _response(answer)
+        if not isinstance(answer, Streaming):
+            return _response(answer)
+        return EventStream(answer, first=_SOME_MISSED if of_all else b"")
 
     async def ops(self, _request: Request) -> Response:
         """List what can be asked for."""

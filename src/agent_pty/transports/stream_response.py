@@ -22,11 +22,26 @@ _HEADERS = [
 _PING_SECONDS = 20.0
 
 
-class EventStream:
-    """Answers with one event for each line, or each piece of text; ends when the client leaves."""
+class _Numbered(msgspec.Struct):
+    """What is read of an event; one that stands for others that were missed has no number."""
 
-    def __init__(self, answer: Streaming, *, carries: Carries = "lines") -> None:
+    seq: int | None = None
+
+
+_number = msgspec.json.Decoder(_Numbered)
+
+
+class EventStream:
+    """Answers with one event for each line, or each piece of text; ends when the client leaves.
+
+    *first* is a line that comes before those of the stream.
+    """
+
+    def __init__(
+        self, answer: Streaming, *, carries: Carries = "lines", first: bytes = b""
+    ) -> None:
         self._answer = answer
+        self._first = first
         self._events = _lines() if carries == "lines" else _texts()
         next(self._events)
 
@@ -50,7 +65,11 @@ class EventStream:
             while (await receive())["type"] != "http.disconnect":
                 pass
 
-        await first_of(self._answer.pour(hear), ping(), left())
+        async def pour() -> None:
+            await hear(self._first)
+            await self._answer.pour(hear)
+
+        await first_of(pour(), ping(), left())
         with contextlib.suppress(OSError):  # it left
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -60,7 +79,13 @@ def _lines() -> Generator[bytes, bytes, None]:
     rest, events = b"", b""
     while True:
         *lines, rest = (rest + (yield events)).split(b"\n")
-        events = b"".join(b"data: " + line + b"\n\n" for line in lines)
+        events = b"".join(_numbered(line) + b"data: " + line + b"\n\n" for line in lines)
+
+
+def _numbered(line: bytes) -> bytes:
+    """Return the `id` of an event: a browser that connects again says which it saw last."""
+    number = _number.decode(line).seq
+    return b"" if number is None else b"id: %d\n" % number
 
 
 def _texts() -> Generator[bytes, bytes, None]:
