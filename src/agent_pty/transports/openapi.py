@@ -20,7 +20,9 @@ _REFUSALS = {
     "409": "it could not be done: `code` says why",
     "413": "the request is too large",
     "421": "this server has another name",
+    "431": "the headers are too large",
     "500": "a mistake of ours; the log has it",
+    "503": "too many connections, or this server is being closed: ask again",
 }
 
 
@@ -52,7 +54,9 @@ def description(url: str) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     by_type = dict(zip(map(id, types), schemas, strict=True))
     answers = [
-        _answer(op, by_type.get(id(result), {})) for op, result in zip(listed, results, strict=True)
+        _answer(op, by_type.get(id(result), {}))
+        for op, result in zip(listed, results, strict=True)
+        if not op.stream
     ]
     return {
         "openapi": "3.1.0",
@@ -68,29 +72,42 @@ def description(url: str) -> dict[str, Any]:
 
 
 def _paths(listed: Sequence[Op], answers: list[dict[str, Any]]) -> dict[str, Any]:
-    asked = {"oneOf": [_request(op) for op in listed if not op.stream]}
+    asked = {"oneOf": [_request(op) for op in listed]}
     request = {
         "summary": "Ask for one op",
         "operationId": "request",
         "requestBody": {"required": True, "content": {"application/json": {"schema": asked}}},
-        "responses": _responses({"schema": {"anyOf": answers}}),
+        "responses": _responses({**_in_json({"anyOf": answers}), **_EVENTS}),
     }
-    anything: dict[str, Any] = {"schema": {}}
+    anything = _in_json({})
     return {
         "/request": {"post": request},
         "/ops": {"get": _get("List the ops and their fields", "ops", anything)},
         "/openapi.json": {"get": _get("Return this document", "openapi", anything)},
+        "/": {"get": _get("Show this document to people", "page", {"text/html": {"schema": {}}})},
+        "/watch": {"get": {**_get(_WATCH, "watch", _EVENTS), "parameters": _watch_parameters()}},
     }
+
+
+def _watch_parameters() -> list[dict[str, Any]]:
+    fields = request_schema(ops.find("watch"))["properties"]
+    named = {"id": "id", "event": "events", "since": "since"}
+    found = [{"name": name, "in": "query", "schema": fields[of]} for name, of in named.items()]
+    return [*found, {"name": "Last-Event-ID", "in": "header", "schema": fields["since"]}]
 
 
 def _get(text: str, name: str, content: dict[str, Any]) -> dict[str, Any]:
     return {"summary": text, "operationId": name, "responses": _responses(content)}
 
 
+def _in_json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}
+
+
 def _responses(content: dict[str, Any]) -> dict[str, Any]:
-    refused = {"application/json": {"schema": {"$ref": _REFERENCE.format(name="Failure")}}}
+    refused = _in_json({"$ref": _REFERENCE.format(name="Failure")})
     return {
-        "200": {"description": "done", "content": {"application/json": content}},
+        "200": {"description": "done", "content": content},
         **{code: {"description": why, "content": refused} for code, why in _REFUSALS.items()},
     }
 
@@ -125,9 +142,13 @@ def _result(op: Op) -> Any:
 
 _ABOUT = (
     "Terminal sessions for agents: every request is one object to POST /request, the same as on "
-    "the Unix socket. Streams (`watch`, `attach`) are carried by GET /watch and the WebSocket "
-    "/stream."
+    "the Unix socket. Streams (`watch`, `attach`) are answered with server-sent events, or carried "
+    "by the WebSocket /stream: its first message is the request object, the envelope comes back as "
+    "a text message, then the stream as binary messages; what the client sends goes to the "
+    "stream. MCP clients are served at /mcp."
 )
+_WATCH = "Follow events: `watch` as server-sent events, for EventSource"
+_EVENTS: dict[str, Any] = {"text/event-stream": {"schema": {"type": "string"}}}
 _FAILURE = {
     "type": "object",
     "required": ["ok", "data", "error", "code", "details"],
