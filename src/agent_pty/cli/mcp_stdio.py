@@ -14,6 +14,8 @@ from agent_pty.client.directory import here
 from agent_pty.core.command import Command, part
 
 _CHUNK = 1 << 16
+# As for every request (`LARGEST_REQUEST` of the ops, which take long to import).
+LARGEST_MESSAGE = 8 * 1024 * 1024
 # Gateways that go away one after the other, before they have said anything.
 _MOST_FAILURES = 10
 
@@ -47,14 +49,14 @@ class Wire:
     def carry(self) -> bool:
         """Carry until our client or the gateway leaves; True if it was our client."""
         with self._call.connect(start=True) as connection:
-            stream, _ = connection.stream(
-                "mcp",
-                tools=self._call.options.tools,
-                client=self._client,
-                cwd=here(),
-                environment=_environment(),
-            )
             try:
+                stream, _ = connection.stream(
+                    "mcp",
+                    tools=self._call.options.tools,
+                    client=self._client,
+                    cwd=here(),
+                    environment=_environment(),
+                )
                 asked = [line for line in self._unanswered.values() if line not in self._greeting]
                 stream.sendall(b"".join([*self._greeting, *asked]))
                 return self._relay(stream)
@@ -66,17 +68,12 @@ class Wire:
         if self._ended:
             stream.shutdown(socket.SHUT_WR)
         while True:
-            sources: list[socket.socket | int] = [stream] if self._ended else [stream, stdin]
-            ready, _, _ = select.select(sources, [], [])
+            ready = self._ready(stream.fileno(), stdin, stdout)
+            if stdout in ready:
+                return True  # our client died: nobody reads what we would wait for
             if stdin in ready:
-                data = os.read(stdin, _CHUNK)
-                self._ended = not data
-                for line in self._lines("in", data):
-                    self._note(line)
-                    stream.sendall(line)
-                if self._ended:
-                    stream.shutdown(socket.SHUT_WR)
-            if stream in ready:
+                self._send(os.read(stdin, _CHUNK), stream, stdout)
+            if stream.fileno() in ready:
                 data = _received(stream)
                 if not data:
                     self._rest["out"] = b""
@@ -85,6 +82,28 @@ class Wire:
                 for line in self._lines("out", data):
                     if self._is_new(line):
                         _write(stdout, line)
+
+    def _send(self, data: bytes, stream: socket.socket, stdout: int) -> None:
+        """Pass on what our client sent; nothing: it sends no more."""
+        self._ended = not data
+        for line in self._lines("in", data):
+            if len(line) > LARGEST_MESSAGE:
+                _write(stdout, _too_long(_id(line)))
+                continue
+            self._note(line)
+            stream.sendall(line)
+        if self._ended:
+            stream.shutdown(socket.SHUT_WR)
+
+    def _ready(self, stream: int, stdin: int, stdout: int) -> set[int]:
+        """Return what can be read; standard output is in it when nobody reads that any more."""
+        poll = select.poll()
+        poll.register(stream, select.POLLIN)
+        if self._ended:
+            poll.register(stdout, 0)  # errors and hang-ups are always reported
+        else:
+            poll.register(stdin, select.POLLIN)
+        return {fd for fd, _ in poll.poll()}
 
     def _lines(self, way: str, data: bytes) -> list[bytes]:
         """Return whole lines; at the end of the input also one that is not finished."""
@@ -100,6 +119,14 @@ class Wire:
             self._greeting.append(line)
         if "method" in message and "id" in message:
             self._unanswered[_id(line)] = line
+        if message.get("method") == "notifications/cancelled":
+            self._cancelled(message.get("params"))
+
+    def _cancelled(self, params: object) -> None:
+        """Expect no answer to a request, and do not repeat it."""
+        number = params.get("requestId") if isinstance(params, dict) else None
+        if isinstance(number, str | int):
+            self._unanswered.pop(number, None)
 
     def _is_new(self, line: bytes) -> bool:
         """Whether our client must see a line: it has heard the answer to its greeting once."""
@@ -133,6 +160,13 @@ def _message(line: bytes) -> dict[str, Any]:
 def _id(line: bytes) -> object:
     number = _message(line).get("id")
     return number if isinstance(number, str | int) else None
+
+
+def _too_long(number: object) -> bytes:
+    """Return the refusal of a message; the gateway could not know whose it is."""
+    text = f"Invalid Request: a message may have at most {LARGEST_MESSAGE} bytes"
+    error = {"code": -32600, "message": text}
+    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
 
 
 def _received(stream: socket.socket) -> bytes:

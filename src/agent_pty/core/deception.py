@@ -6,6 +6,7 @@ for the agent without the person's knowledge.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -73,6 +74,20 @@ def suspicions(rows: Iterable[Iterable[Stretch]]) -> list[Suspicion]:
                 shown = run.text.strip().encode("unicode_escape").decode()[:_LONGEST]
                 found.append(Suspicion(row=row, col=run.col, kind=kind, text=shown))
     return found[:_MOST]
+
+
+def visible(text: str) -> str:
+    """Return *text* with every character that nobody sees as its escape in JSON.
+
+    Text that is JSON has the same value as before.
+    """
+    if text.isascii():
+        return text
+    return "".join(json.dumps(one)[1:-1] if _is_hidden(one) else one for one in text)
+
+
+def _is_hidden(character: str) -> bool:
+    return character in _BIDI or ord(character) in _TAGS or _unseen(character)
 
 
 def _kinds(run: Stretch) -> Iterator[str]:

@@ -148,6 +148,8 @@ class GatewayClient:
 
     async def mcp(self, wanted: McpWanted, caller: Caller) -> Take:
         """Return what gives a client's connection to the gateway, which speaks MCP with it."""
+        if not self.connected:
+            config.load(self._layout)  # a gateway could not tell anybody what is wrong there
         link = await self.connect()
 
         async def take(sock: socket.socket, arrived: bytes) -> None:

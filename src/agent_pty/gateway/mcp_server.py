@@ -12,6 +12,7 @@ from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
 from agent_pty import __version__
+from agent_pty.core.deception import visible
 from agent_pty.gateway.mcp_progress import progress
 from agent_pty.gateway.mcp_resources import Resources
 from agent_pty.gateway.person import AnswerNeeded, Person
@@ -152,7 +153,7 @@ def _result(result: ToolResult) -> types.CallToolResult:
     structured = result.structured
     if structured is not None and not isinstance(structured, dict):
         structured = json.loads(json.dumps({"result": structured}))
-    content: list[types.ContentBlock] = [types.TextContent(type="text", text=result.text)]
+    content: list[types.ContentBlock] = [types.TextContent(type="text", text=visible(result.text))]
     if result.image is not None:
         content.append(types.ImageContent(type="image", data=result.image, mime_type="image/png"))
     return types.CallToolResult(
