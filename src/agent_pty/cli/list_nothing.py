@@ -8,7 +8,6 @@ import sys
 
 from agent_pty.cli.command import write
 from agent_pty.core.layout import Layout
-from agent_pty.ops.registry import NO_SESSIONS
 from agent_pty.store import home, log_dir
 from agent_pty.store.lock import held
 
@@ -30,7 +29,9 @@ def _obstructed(path: str) -> bool:
 
 def list_nothing(words: list[str]) -> int:
     """Print what a daemon without sessions would print."""
-    from agent_pty.words.agent_pty import parsed  # noqa: PLC0415  imports every op
+    # They import every op; each command that runs in the client imports this file.
+    from agent_pty.ops.registry import NO_SESSIONS  # noqa: PLC0415
+    from agent_pty.words.agent_pty import parsed  # noqa: PLC0415
 
     _, options = parsed(words)
     if options.json:
