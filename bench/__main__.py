@@ -19,6 +19,7 @@ from bench import budget, field, machine, our_cli, plot, report
 from bench.ground import Ground, say
 from bench.install import ROOT
 from bench.our_socket import OurSocket
+from bench.our_surfaces import OurSurfaces
 from bench.ours import ours
 from bench.peers import earlier
 from bench.place import place
@@ -62,6 +63,7 @@ def _measure(options: argparse.Namespace) -> list[Result]:
             place=here,
             cli=our_cli.contestant(us),
             socket=OurSocket(us, connection).contestant(),
+            surfaces=stack.enter_context(OurSurfaces(us)).contestant(),
             peers=peers,
             wanted=[peer.name for peer in peers],
             quick=options.quick,

@@ -88,6 +88,12 @@ def _of_python(result: Result) -> float:
     return 1 / times if times else math.inf
 
 
+def _of_sdk(result: Result) -> float:
+    """How many times as long as importing the MCP SDK; infinite if that was not measured."""
+    times = _times("mcp import")(result)
+    return 1 / times if times else math.inf
+
+
 def _cold(row: str, command: str, limit: float) -> _Rule:
     return _below(row, f"{command}, times as long as python3 -c pass", limit, _of_python)
 
@@ -109,6 +115,9 @@ RULES = (
     _below("wait wake-up, open", "output to wait answered, p50 in ms", 5, _p50_ms),
     _below("wake-up, 200 active", "... with 200 active sessions, p50 in ms", 5, _p50_ms),
     _below("wake-up, 200 active", "... with 200 active sessions, p99 in ms", 50, _p99_ms),
+    _below("MCP ready, warm", "MCP ready, warm gateway, p50 in ms", 150, _p50_ms),
+    _below("MCP ready, cold", "MCP ready, cold, times as long as importing the SDK", 1.25, _of_sdk),
+    _below("schema of the tools", "schema of the six tools, bytes", 4000, _median),
     _above("PTY drain, plain", "drain, share of a bare loop, plain text", 0.5, _share),
     _above("PTY drain, colours", "drain, share of a bare loop, colours", 0.25, _share),
     _below("memory with 1", "1 session, all our processes, MB", 65, _median),

@@ -33,3 +33,5 @@ class Contestant:
     k_pour: Callable[[str], Poured] | None = None
     # Runs this shell command until it says "up", ends the session, says how long that took.
     fell: Callable[[str], float] | None = None
+    # The size in bytes of what a model is sent of its tools.
+    schema: Callable[[], int] | None = None

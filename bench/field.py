@@ -11,7 +11,17 @@ from dataclasses import dataclass
 from bench import install
 from bench.contestant import Contestant
 from bench.ground import FAILURES, say
-from bench.peers import agent_tty, libtmux, pexpect, ptyprocess, python, terminal_mcp, tmux
+from bench.peers import (
+    agent_tty,
+    libtmux,
+    libtmux_mcp,
+    mcp_sdk,
+    pexpect,
+    ptyprocess,
+    python,
+    terminal_mcp,
+    tmux,
+)
 from bench.place import Place
 
 Enter = Callable[[Place], AbstractContextManager[Contestant]]
@@ -35,12 +45,23 @@ ENTRIES = {
     "libtmux": Entry(enter=libtmux.enter, packages=["libtmux"], needs_tmux=True),
     "pexpect": Entry(enter=pexpect.enter, packages=["pexpect"]),
     "ptyprocess": Entry(enter=ptyprocess.enter, packages=["ptyprocess"]),
+    mcp_sdk.NAME: Entry(enter=mcp_sdk.enter),
     "terminal-mcp": Entry(
-        enter=terminal_mcp.enter, packages=["terminal-mcp"], environment="-terminal-mcp"
+        enter=terminal_mcp.enter,
+        packages=["terminal-mcp"],
+        environment=terminal_mcp.ENVIRONMENT,
+    ),
+    # All of its versions are pre-releases. With its dependencies it takes a minute to install.
+    "libtmux-mcp": Entry(
+        enter=libtmux_mcp.enter,
+        packages=["libtmux-mcp"],
+        environment=libtmux_mcp.ENVIRONMENT,
+        needs_tmux=True,
     ),
 }
+# They start in seconds.
+_SLOW = ("terminal-mcp", "libtmux-mcp")
 ABSENT = {
-    "libtmux-mcp": "a pre-release that takes a minute to install",
     "tuistory": "from npm; not tried, its dependencies look native",
     "tui-use": "not found by this name in PyPI or npm",
     "interminai": "not found by this name in PyPI",
@@ -48,8 +69,8 @@ ABSENT = {
 
 
 def default(*, quick: bool) -> list[str]:
-    """Return who takes part unless told; the slow starter only in a full run."""
-    return [name for name in ENTRIES if not (quick and name == "terminal-mcp")]
+    """Return who takes part unless told; slow starters only in a full run."""
+    return [name for name in ENTRIES if not (quick and name in _SLOW)]
 
 
 def enter(names: Sequence[str], place: Place, stack: contextlib.ExitStack) -> list[Contestant]:

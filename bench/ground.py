@@ -24,9 +24,15 @@ class Ground:
     place: Place
     cli: Contestant
     socket: Contestant
+    surfaces: Contestant
     peers: Sequence[Contestant]
     wanted: Sequence[str]
     quick: bool
+
+    @property
+    def ours(self) -> tuple[Contestant, ...]:
+        """Every way to us; for a measurement the first one that can do it counts."""
+        return (self.cli, self.socket, self.surfaces)
 
     def pick(self, full: T, quick: T) -> T:
         """Return how much to do."""

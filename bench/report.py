@@ -19,6 +19,8 @@ def table(results: Sequence[Result]) -> Iterator[str]:
         for peer in result.peers:
             ratio = result.ratio(peer)
             yield _line("", peer, result.unit, "-" if ratio is None else f"{ratio:.2f}x")
+        for name in result.without:
+            yield f"{'':<27} {name:<15} {'-':>11} {'-':>11} {'-':>7}"
 
 
 def details(results: Sequence[Result]) -> Iterator[str]:

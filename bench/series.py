@@ -45,6 +45,8 @@ class Result:
     peers: Sequence[Series] = field(default_factory=tuple)
     # Lines for people, where one figure is the sum of many.
     detail: Sequence[str] = ()
+    # Peers that cannot do this, or failed: unknown is not 0.
+    without: Sequence[str] = ()
 
     def ratio(self, peer: Series) -> float | None:
         """How many times better ours is; below 1 it is worse. None if nothing can be said."""
@@ -57,6 +59,7 @@ class Result:
             "row": self.row,
             "unit": self.unit,
             "detail": list(self.detail),
+            "without": list(self.without),
             "series": [
                 {
                     "name": one.name,

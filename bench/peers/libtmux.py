@@ -40,6 +40,7 @@ class LibTmux:
             "trip_open": self._trip,
             "screen_open": lambda: timed(lambda: _text(self._shell)),
             "wake_open": self._wake,
+            "python_run": self._trip,
         }
 
     def _new(self) -> float:

@@ -18,12 +18,12 @@ _WINDOW = 200
 
 
 class Pexpect:
-    """A shell and the clock program."""
+    """Two shells, one of which is always at its prompt, and the clock program."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self._pexpect = install.library("pexpect")
-        self._shell = self._ready()
+        self._shell, self._at_prompt = self._ready(), self._ready()
         self._clock = self._spawn(wakeup.ARGV)
         self._clock.expect_exact("up-2")
 
@@ -47,16 +47,21 @@ class Pexpect:
         return child
 
     def close(self) -> None:
-        """End both."""
-        self._shell.close(force=True)
-        self._clock.close(force=True)
+        """End them."""
+        for child in (self._shell, self._at_prompt, self._clock):
+            child.close(force=True)
 
     def contestant(self) -> Contestant:
         """Return what it can do."""
         return Contestant(name="pexpect", timed=self._timed(), pour=self._pour, fell=self._fell)
 
     def _timed(self) -> dict[str, Measure]:
-        return {"new_open": self._new, "trip_open": self._trip, "wake_open": self._wake}
+        return {
+            "new_open": self._new,
+            "trip_open": self._trip,
+            "wake_open": self._wake,
+            "python_run": self._run,
+        }
 
     def _new(self) -> float:
         start = time.perf_counter()
@@ -71,6 +76,16 @@ class Pexpect:
         self._shell.send(f"echo t-$(({number}+1))\r")
         self._shell.expect_exact(f"t-{number + 1}")
         return time.perf_counter() - start
+
+    def _run(self) -> float:
+        """Return when the prompt is back. What came before it is the output, after the echo."""
+        shell = self._at_prompt
+        start = time.perf_counter()
+        shell.send("echo hello\r")
+        shell.expect_exact(PROMPT)
+        taken = time.perf_counter() - start
+        assert b"\nhello" in shell.before, shell.before
+        return taken
 
     def _wake(self) -> float:
         number = self._place.number()
@@ -96,7 +111,7 @@ class Pexpect:
 
 @contextlib.contextmanager
 def enter(place: Place) -> Iterator[Contestant]:
-    """Start two children and end them."""
+    """Start the children and end them."""
     peer = Pexpect(place)
     try:
         yield peer.contestant()

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from bench.ground import Ground
-from bench.rows import active, drain, flood, kill, memory, output, pending, rounds, tasks
+from bench.rows import active, drain, flood, kill, memory, output, pending, rounds, schema, tasks
 from bench.series import Result
 
 Row = Callable[[Ground], list[Result]]
 
 ROWS: Mapping[str, Row] = {
     **{row.key: partial(rounds.run, row) for row in rounds.TIMED},
+    "schema": schema.run,
     "output": output.run,
     "drain": drain.run,
     "kill": kill.run,

@@ -17,7 +17,11 @@ class Timed:
     title: str
     full: int
     quick: int
+    # Who is in the table even without this ability, with a dash.
+    beside: tuple[str, ...] = ()
 
+
+_MCP = ("terminal-mcp", "libtmux-mcp")
 
 TIMED = (
     Timed(key="cold", title="cold CLI", full=40, quick=5),
@@ -38,12 +42,18 @@ TIMED = (
     Timed(key="k_new", title="k new", full=10, quick=2),
     Timed(key="wake_cli", title="wait wake-up, CLI", full=40, quick=5),
     Timed(key="wake_open", title="wait wake-up, open", full=150, quick=8),
+    Timed(key="mcp_ready", title="MCP ready, warm", full=8, quick=3, beside=_MCP),
+    Timed(key="mcp_cold", title="MCP ready, cold", full=4, quick=1, beside=_MCP),
+    Timed(key="mcp_exec", title="MCP, echo as a program", full=60, quick=8, beside=_MCP),
+    Timed(key="mcp_send", title="MCP, echo in a shell", full=60, quick=8, beside=_MCP),
+    Timed(key="http_screen", title="screen, HTTP", full=200, quick=20, beside=_MCP),
+    Timed(key="python_run", title="run, Python", full=100, quick=10, beside=_MCP),
 )
 
 
 def run(row: Timed, ground: Ground) -> list[Result]:
     """Measure one row."""
-    ours = ground.cli if row.key in ground.cli.timed else ground.socket
+    ours = next(one for one in ground.ours if row.key in one.timed)
     field = [ours, *(peer for peer in ground.peers if row.key in peer.timed)]
     figures: dict[str, list[float]] = {one.name: [] for one in field}
     # The first round warms everybody up and does not count.
@@ -52,7 +62,10 @@ def run(row: Timed, ground: Ground) -> list[Result]:
             if not _measure(one, row.key, figures, counts=number > 0):
                 field.remove(one)
     series = [Series(name=name, values=values) for name, values in figures.items() if values]
-    return [Result(row=row.title, unit="s", ours=series[0], peers=series[1:])]
+    without = [name for name in row.beside if ground.wants(name) and not figures.get(name)]
+    return [
+        Result(row=row.title, unit="s", ours=series[0], peers=series[1:], without=tuple(without))
+    ]
 
 
 def _measure(one: Contestant, key: str, figures: dict[str, list[float]], *, counts: bool) -> bool:
