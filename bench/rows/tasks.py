@@ -8,7 +8,7 @@ from functools import partial
 from bench.ground import Ground, say, try_peer
 from bench.series import Result, Series, Unit
 from bench.tasks import TASKS
-from bench.tasks.ground import Missing, Way, by_agent_tty, by_k, by_tmux
+from bench.tasks.ground import Missing, Way, by_agent_tty, by_k, by_pty, by_tmux
 from bench.tasks.task import Task
 from bench.tasks.tool import Tally, total
 
@@ -25,8 +25,8 @@ _HEAD = f"{'task':<26} {'who':<10} {'calls':>6} {'bytes in':>9} {'bytes out':>10
 
 def run(ground: Ground) -> list[Result]:
     """Do each task with every tool in turn."""
-    with by_k(ground.place) as us:
-        ways = [us, *_peers(ground)]
+    with by_k(ground.place) as k, by_pty(ground.place) as pty:
+        ways = [k, pty, *_peers(ground)]
         done = {task.name: _perform(task, ways) for task in TASKS}
     return results({way.name: {task: by[way.name] for task, by in done.items()} for way in ways})
 
@@ -40,10 +40,10 @@ def _peers(ground: Ground) -> Iterator[Way]:
 
 
 def _perform(task: Task, ways: Sequence[Way]) -> dict[str, Tally | None]:
-    us, *peers = ways
+    k, pty, *peers = ways
     try:
         # A failure of ours ends the run.
-        found: dict[str, Tally | None] = {us.name: us.perform(task)}
+        found: dict[str, Tally | None] = {us.name: us.perform(task) for us in (k, pty)}
     except Missing as missing:
         say(f"without {task.name}: {missing}")
         return dict.fromkeys((way.name for way in ways), None)

@@ -1,4 +1,4 @@
-"""Ten tasks of an agent, each done through `k`, through agent-tty and through plain tmux."""
+"""Ten tasks of an agent, done through `k`, the six tools, agent-tty and plain tmux."""
 
 from __future__ import annotations
 

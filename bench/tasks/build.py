@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -41,6 +42,12 @@ def _ours(agent: KAgent) -> str:
     return f"{begun}{ended['output']}\nstatus {ended['exit_code']}"
 
 
+def _pty(agent: PtyAgent) -> str:
+    make, begun = agent.start(_RUN, until="warning")
+    ended = agent.read_to_end(make, tail=2).need("[exit: 3]")
+    return f"{begun}{ended}\nstatus 3"
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     """It reports no exit code, so that the shell must print it."""
     agent.new("make", "bash")
@@ -65,6 +72,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
 )

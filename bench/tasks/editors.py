@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -40,6 +41,19 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    vim, _ = agent.start("vim", "colours.txt", until="12L")
+    agent.send(vim, ":%s/red/blue/", until="12 substitutions").need("12 substitutions")
+    agent.press(vim, "Escape", text="Gothe end").need("the end")
+    agent.send(vim, ":wq", until="exit").need("exited")
+    nano, _ = agent.start("nano", "notes.txt", until="Read 3 lines")
+    # Ctrl-W finds the line, Ctrl-E goes to its end.
+    agent.press(nano, text=r"\x17beta\r\x05\rgamma").need("gamma")
+    agent.press(nano, "C-o", "Enter", until="Wrote 4 lines").need("Wrote 4 lines")
+    agent.press(nano, "C-x", until="exit").need("exited")
+    return agent.exec(*_SHOW.split()).text
+
+
 def _tmux(agent: TmuxAgent) -> str:
     agent.new("ed")
     agent.run("ed", "vim colours.txt", r"12L")
@@ -65,6 +79,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
     needs=("vim", "nano"),

@@ -6,6 +6,7 @@ import subprocess
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -76,6 +77,15 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    agent.exec(*_RUN.split()).need(_WRONG)
+    agent.exec(*_READ.split()).need("1 - discount")
+    agent.exec(*_READ_TESTS.split()).need("10), 135)")
+    report = agent.line(_FIX).need(_RIGHT)
+    agent.line(_SHOW).need("1 file changed")
+    return report
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     agent.new("work", "bash")
     assert _WRONG in agent.run("work", _RUN)
@@ -103,6 +113,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -43,6 +44,19 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    less, _ = agent.start("less", "pump.log", until="line 1:")
+    report = agent.send(less, "/failed", until=_FOUND).need(_FOUND)
+    report += agent.press(less, text="G", until="line 400").need("line 400")
+    agent.press(less, text="q", until="exit").need("exited")
+    top, shown = agent.start("top", until="COMMAND")
+    agent.press(top, text="q", until="exit").need("exited")
+    fzf, _ = agent.start("bash", "-c", _CHOOSE, until="gamma")
+    agent.press(fzf, text="gam", until="1/5").need("gamma")
+    agent.press(fzf, "Enter", until="exit").need("exited")
+    return report + shown
+
+
 def _tmux(agent: TmuxAgent) -> str:
     agent.new("tui")
     agent.run("tui", "less pump.log", "line 1:")
@@ -67,6 +81,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
     needs=("less", "top", "fzf"),

@@ -16,6 +16,7 @@ from bench.ours import Ours, ours
 from bench.place import Place
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import pty_agent
 from bench.tasks.by_tmux import TmuxAgent
 from bench.tasks.task import Folder, Task
 from bench.tasks.tool import Tally, Tool
@@ -82,6 +83,24 @@ def by_k(place: Place) -> Iterator[Way]:
             place=Place(us.place.path, {**us.env, **_AGENT_MODE}),
             script=lambda task, tool: task.ours(KAgent(tool, us.programs)),
             clear=lambda _env: _end_ours(us),
+        )
+
+
+@contextlib.contextmanager
+def by_pty(place: Place) -> Iterator[Way]:
+    """Our six tools over MCP, with a daemon of their own."""
+    with ours(_home(place)) as us:
+
+        def script(task: Task, tool: Tool) -> str:
+            with pty_agent(tool, us) as agent:
+                return task.pty(agent)
+
+        yield Way(
+            name="pty_*",
+            place=Place(us.place.path, us.env),
+            script=script,
+            # Each task stops what it has started; others may run at the same time.
+            clear=lambda _env: None,
         )
 
 

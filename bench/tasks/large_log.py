@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -42,6 +43,11 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    agent.line(_KEEP, timeout_ms=300_000).need(_LAST)
+    return agent.exec(*_SEARCH.split()).need(_FATAL)
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     agent.new("log", "bash")
     assert _LAST in agent.run("log", _KEEP, "-t", "300")
@@ -63,6 +69,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
 )

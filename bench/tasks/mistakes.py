@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PROMPT, PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -49,6 +50,40 @@ def _ours(agent: KAgent) -> str:
     agent.k("run", "v", _right(8)).need("no session 'v'")
     agent.k("run", "w", _right(8))
     agent.k("kill", "w")
+    return ""
+
+
+def _pty(agent: PtyAgent) -> str:
+    shell, _ = agent.start("bash", until=PROMPT)
+
+    def right(number: int) -> None:
+        agent.send(shell, _right(number), until=PROMPT)
+
+    agent.send(shell, _TYPO, until=PROMPT).need("not found")
+    right(1)
+    agent.send(shell, _QUOTE, until="> ").need("> ")
+    agent.press(shell, "C-c", until=PROMPT)
+    right(2)
+    agent.send(shell, "cat", wait_ms=1000).need("running")
+    agent.press(shell, "C-c", until=PROMPT)
+    right(3)
+    agent.send(shell, "vim", until="~").need("~")
+    # The line with the prompt before vim shows again, before the shell has printed the next.
+    if PROMPT not in agent.send(shell, ":q!", until=PROMPT).text:
+        agent.read(shell, until=PROMPT)
+    right(4)
+    agent.send(shell, "yes", wait_ms=1000)
+    agent.press(shell, "C-c", until=PROMPT)
+    right(5)
+    agent.send(shell, "python3", until=">>>").need(">>>")
+    agent.send(shell, "exit()", until=PROMPT)
+    right(6)
+    agent.send(shell, "exit", until="exit").need("exited")
+    shell, _ = agent.start("bash", until=PROMPT)
+    right(7)
+    agent.send("q9", _right(8)).need("q9")
+    right(8)
+    agent.stop(shell)
     return ""
 
 
@@ -115,6 +150,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
     needs=("vim",),

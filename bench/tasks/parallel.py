@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -39,6 +40,17 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    """That the first job has ended is told with the result of the second."""
+    lint, _ = agent.start(_LINT)
+    report = agent.exec(_UNIT).text
+    if "lint: all clean" not in report:
+        report += agent.read_to_end(lint).text
+    agent.line(" && ".join(_STEPS)).need("units.sh")
+    agent.line(" && ".join(_AGAIN))
+    return report
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     agent.new("lint", "bash")
     agent.new("unit", "bash")
@@ -67,6 +79,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
 )

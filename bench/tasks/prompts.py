@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -52,6 +53,19 @@ def _ours(agent: KAgent) -> str:
     return seen.text
 
 
+def _pty(agent: PtyAgent) -> str:
+    """A model must not type a secret: it is refused, and asks its user."""
+    setup, shown = agent.start(_RUN, until=_TALK[0][0])
+    questions = [*(question for question, _ in _TALK[1:]), "exit"]
+    for (_, answer), following in zip(_TALK, questions, strict=True):
+        seen = agent.send(setup, answer, until=following)
+        if "must not type" in seen.text:
+            agent.person_types(setup, answer)
+            seen = agent.read(setup, until=following)
+        shown = seen.text
+    return shown
+
+
 def _tmux(agent: TmuxAgent) -> str:
     agent.new("setup")
     signs = [*(question for question, _ in _TALK[1:]), SHELL]
@@ -73,6 +87,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
 )

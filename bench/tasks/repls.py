@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -98,6 +99,18 @@ def _ours(agent: KAgent) -> str:
     return " ".join(report)
 
 
+def _pty(agent: PtyAgent) -> str:
+    report = []
+    for repl in _REPLS:
+        session, _ = agent.start(*repl.command.split(), until=repl.prompt)
+        # Of a line end at the end and `submit` one remains; a function of Python needs both.
+        first = f"{repl.first}\n" if repl.first.endswith("\n") else repl.first
+        agent.send(session, first)
+        report.append(_found(repl, agent.send(session, repl.second, until=repl.answer).text))
+        agent.stop(session)
+    return " ".join(report)
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     """Its guide gives an exact prompt to debuggers, where Enter repeats the last command."""
     report = []
@@ -127,6 +140,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
     needs=("node", "sqlite3", "gdb"),

@@ -6,6 +6,7 @@ import re
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import SHELL, TmuxAgent
 from bench.tasks.task import Folder, Task
 
@@ -51,6 +52,19 @@ def _ours(agent: KAgent) -> str:
     return report
 
 
+def _pty(agent: PtyAgent) -> str:
+    """The last lines of a program come with its end."""
+    sessions, ports = [], []
+    for folder in ("one", "two"):
+        session, shown = agent.start(*_SERVE.format(folder).split(), until="regex:port .*")
+        sessions.append(session)
+        ports.append(_port(shown))
+    report = agent.exec(*_get(*ports).split()).text
+    for session in sessions:
+        agent.stop(session).need(_LOGGED)
+    return report
+
+
 def _agent_tty(agent: AgentTtyAgent) -> str:
     ports = []
     for session, folder in (("a", "one"), ("b", "two")):
@@ -85,6 +99,7 @@ TASK = Task(
     prepare=_prepare,
     check=_check,
     ours=_ours,
+    pty=_pty,
     agent_tty=_agent_tty,
     tmux=_tmux,
     needs=("curl",),

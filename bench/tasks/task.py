@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from bench.tasks.by_agent_tty import AgentTtyAgent
 from bench.tasks.by_k import KAgent
+from bench.tasks.by_pty import PtyAgent
 from bench.tasks.by_tmux import TmuxAgent
 
 
@@ -45,6 +46,7 @@ class Task:
     prepare: Callable[[Folder], None]
     check: Callable[[Folder, str], None]
     ours: Callable[[KAgent], str]
+    pty: Callable[[PtyAgent], str]
     agent_tty: Callable[[AgentTtyAgent], str]
     tmux: Callable[[TmuxAgent], str]
     needs: tuple[str, ...] = ()

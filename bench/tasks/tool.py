@@ -1,11 +1,11 @@
-"""A tool in the hands of a scripted agent: one process per call, and what each call costs."""
+"""A tool in the hands of a scripted agent: what each call costs."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _PATIENCE = 300
@@ -53,33 +53,45 @@ class Answer:
 
 
 class Tool:
-    """Runs programs in the directory of a task and counts."""
+    """Acts in the directory of a task and counts."""
 
     def __init__(self, folder: str, env: dict[str, str]) -> None:
         self.folder = folder
-        self._env = env
+        self.env = env
         self._in = self._out = 0
         self._commands: list[Sequence[str]] = []
-        self._start = time.perf_counter()
+        self._start: float | None = None
 
     def call(self, argv: Sequence[str], *, hidden: int = 0) -> Answer:
         """Run one command line; *hidden* bytes of it are not the agent's but the bench's."""
+        # An agent writes `k`, not where it is installed.
+        typed = [os.path.basename(argv[0]), *argv[1:]]
+        return self.count(typed, lambda: self._run(argv), hidden=hidden)
+
+    def _run(self, argv: Sequence[str]) -> tuple[bytes, int]:
         done = subprocess.run(
             argv,
             cwd=self.folder,
-            env=self._env,
+            env=self.env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             timeout=_PATIENCE,
             check=False,
         )
-        # An agent writes `k`, not where it is installed.
-        typed = [os.path.basename(argv[0]), *argv[1:]]
+        return done.stdout, done.returncode
+
+    def count(
+        self, typed: Sequence[str], act: Callable[[], tuple[bytes, int]], *, hidden: int = 0
+    ) -> Answer:
+        """Do what the agent typed, and count it: *act* returns the answer and a status."""
+        if self._start is None:
+            self._start = time.perf_counter()
+        answer, status = act()
         self._commands.append(typed)
         self._in += sum(len(os.fsencode(word)) + 1 for word in typed) - hidden
-        self._out += len(done.stdout)
-        return Answer(text=done.stdout.decode(errors="replace"), status=done.returncode)
+        self._out += len(answer)
+        return Answer(text=answer.decode(errors="replace"), status=status)
 
     def tally(self) -> Tally:
         """Return the cost up to now."""
@@ -87,6 +99,6 @@ class Tool:
             calls=len(self._commands),
             bytes_in=self._in,
             bytes_out=self._out,
-            seconds=time.perf_counter() - self._start,
+            seconds=0.0 if self._start is None else time.perf_counter() - self._start,
             commands=tuple(self._commands),
         )
