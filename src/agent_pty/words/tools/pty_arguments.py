@@ -24,6 +24,7 @@ _Id = Annotated[str, Meta(description="Session id")]
 _WaitMs = Annotated[
     int, Meta(description=f"Wait at most this long for new output; max {MOST_WAIT_MS}")
 ]
+_Until = Annotated[str | None, Meta(description="Wait for this text, regex:PATTERN, or exit")]
 
 
 class Arguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,7 +62,7 @@ class ReadArguments(Arguments, frozen=True, kw_only=True):
     since: Annotated[int | None, Meta(description="Cursor; only output after it")] = None
     tail: Annotated[int | None, Meta(description="Only the last N lines")] = None
     wait_ms: _WaitMs = 0
-    until: Annotated[str | None, Meta(description="Wait for this text, or regex:PATTERN")] = None
+    until: _Until = None
     pattern: Annotated[str | None, Meta(description="Only lines matching this regex")] = None
     view: Annotated[
         Literal["text", "screen", "image"] | None,
@@ -83,7 +84,7 @@ class SendArguments(Arguments, frozen=True, kw_only=True):
     )
     ask: Annotated[bool, Meta(description="Let the user answer what the program asks")] = False
     wait_ms: _WaitMs = 0
-    until: Annotated[str | None, Meta(description="Wait for this text, or regex:PATTERN")] = None
+    until: _Until = None
 
 
 class ListArguments(Arguments, frozen=True, kw_only=True):
