@@ -78,13 +78,13 @@ class Pexpect:
         return time.perf_counter() - start
 
     def _run(self) -> float:
-        """Return when the prompt is back. What came before it is the output, after the echo."""
+        """Wait until the prompt is back. What came before it is the echo and the output."""
         shell = self._at_prompt
         start = time.perf_counter()
         shell.send("echo hello\r")
         shell.expect_exact(PROMPT)
         taken = time.perf_counter() - start
-        assert b"\nhello" in shell.before, shell.before
+        assert shell.before.count(b"hello\r\n") == 2, shell.before
         return taken
 
     def _wake(self) -> float:
