@@ -7,9 +7,21 @@ import socket
 
 import pytest
 
+from agent_pty.transports import tcp_peer
 from agent_pty.transports.tcp_peer import uid_of
 
 _NOBODY = 65534
+_NO_PROTOCOL = 31  # the kernel has no netlink of this number
+
+
+@pytest.fixture(autouse=True, params=["one socket", "table"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Leave only one of the two ways: asking for one socket, or reading the table of all."""
+    if request.param == "table":
+        monkeypatch.setattr(tcp_peer, "_SOCK_DIAG", _NO_PROTOCOL)
+    else:
+        monkeypatch.setattr(tcp_peer, "_TABLES", {4: os.devnull, 6: os.devnull})
+    return str(request.param)
 
 
 def _pair(family: socket.AddressFamily, host: str) -> tuple[socket.socket, socket.socket]:
