@@ -23,7 +23,7 @@ from support.agent import Agent
 CONTRACT = ["git", "shell", "log_dir", "socket_parent"]
 OURS = [
     *["home", "permissions", "socket", "emulator", "pty", "files", "disk", "shells", "tmux"],
-    *["daemon", "leftovers"],
+    *["tools", "daemon", "leftovers"],
 ]
 
 
@@ -127,6 +127,18 @@ def test_the_report_has_the_shape_of_the_contract(agent: Agent) -> None:
     assert list(report["status"])[:5] == [
         *["socket", "running", "session_count", "trace_path", "error"],
     ]
+
+
+def test_trial_07_the_doctor_counts_the_definitions_of_the_six_tools(agent: Agent) -> None:
+    """
+    It says how many bytes a model pays for at every turn: those that `agent-pty tools` prints.
+    """
+    printed = json.loads(agent.cli("tools", "--format", "mcp").stdout)
+
+    said = detail(doctor(agent), "tools")
+
+    assert said == f"six, {len(json.dumps(printed).encode())} bytes of schema"
+    assert f"- tools: ok ({said})\n" in agent.cli("doctor").stdout
 
 
 def test_what_the_doctor_makes_is_private_and_its_probes_are_gone(agent: Agent) -> None:

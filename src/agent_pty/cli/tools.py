@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from agent_pty.cli.command import Invocation, client_command, pretty, write
+import json
+import sys
+
+from agent_pty.cli.command import Invocation, client_command, write
 from agent_pty.core.command import Command, part
 from agent_pty.words.tools.definition import FORMATS, definitions
 
 
 def tools(call: Invocation) -> int:
     """Print them as JSON; a program passes that on as it is."""
-    write(pretty(definitions(call.options.format)))
+    # Complete: some APIs refuse a schema without `properties`, even if there are none.
+    indent, separators = (2, None) if sys.stdout.isatty() else (None, (",", ":"))
+    found = definitions(call.options.format)
+    write(json.dumps(found, indent=indent, separators=separators, ensure_ascii=False) + "\n")
     return 0
 
 

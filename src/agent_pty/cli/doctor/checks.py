@@ -5,6 +5,7 @@ A `Look` returns what it found, or raises; a `Trouble` names what is wrong and t
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shlex
@@ -165,6 +166,14 @@ def tmux(_call: Invocation) -> str:
         return _said(["tmux", "-V"])
     except (Trouble, OSError, subprocess.SubprocessError) as error:
         return f"does not run: {reason(error)} (only needed for --backend tmux)"
+
+
+def tools(_call: Invocation) -> str:
+    """Count what the six tools cost a model at every turn: their definitions, as MCP has them."""
+    from agent_pty.words.tools.definition import definitions  # noqa: PLC0415  imports msgspec
+
+    size = len(json.dumps(definitions("mcp")).encode())
+    return f"six, {size} bytes of schema"
 
 
 # -- the home
@@ -347,4 +356,5 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("disk", disk),
     ("shells", shells),
     ("tmux", tmux),
+    ("tools", tools),
 )
