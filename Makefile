@@ -37,8 +37,10 @@ peer: $(STAMP) ## run the original's own tests against our k, e.g. make peer ROU
 	@sh scripts/system-packages --for test
 	PEER_ROUNDS=$(ROUNDS) $(VENV)/bin/pytest -q -m peer tests/peer
 
-reference: $(STAMP) ## write docs/reference.md and the Python API from the op table
+reference: $(STAMP) ## write docs/reference*.md and the Python API from the op table
 	@$(VENV)/bin/python -m agent_pty.words.reference > docs/reference.md
+	@$(VENV)/bin/python -m agent_pty.cli.reference > docs/reference-cli.md
+	@$(VENV)/bin/python -m agent_pty.words.tools.reference > docs/reference-tools.md
 	@$(VENV)/bin/python -m agent_pty.api.generator
 	@$(VENV)/bin/ruff format -q src/agent_pty/api/generated
 

@@ -25,6 +25,7 @@ from agent_pty.ops.op import Op
 from agent_pty.words.arguments import parts_of
 from agent_pty.words.parser import USAGE, WIDTH, Printed, Subcommand, parse, parser
 
+EXIT_STATUSES = (__doc__ or "").strip().split("\n\n")[-1]
 # Commands that belong to no op: they start, stop or examine the daemon, or need none.
 CLIENT_COMMANDS = (
     "serve",
@@ -104,7 +105,6 @@ def overview(commands: Sequence[Subcommand]) -> str:
         )
         for one in commands
     ]
-    statuses = (__doc__ or "").strip().split("\n\n")[-1]
     return "\n".join(
         [
             "usage: agent-pty [--socket PATH] COMMAND ...",
@@ -120,7 +120,7 @@ def overview(commands: Sequence[Subcommand]) -> str:
             "",
             "Each command has --json (-j), and --help (or `agent-pty help COMMAND`) with examples.",
             "",
-            statuses,
+            EXIT_STATUSES,
             "",
         ]
     )

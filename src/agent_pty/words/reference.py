@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
@@ -20,11 +21,12 @@ from agent_pty.words.arguments import described
 from agent_pty.words.parser import Subcommand
 
 _HEAD = """\
-# Reference
+# Reference of ops
 
 Written from the op table (`src/agent_pty/ops/`) by `make reference`; do not edit. A field means the
 same on every transport. Envelopes, streams, keys and errors are described in
-[protocol.md](protocol.md). Each command also takes `--json` (`-j`), `--socket PATH` and `--help`.
+[protocol.md](protocol.md). [reference-cli.md](reference-cli.md) has every command,
+[reference-tools.md](reference-tools.md) every tool for models.
 
 """
 _WIDTH = 100
@@ -42,21 +44,32 @@ def _section(op: Op) -> str:
     kind = "a stream" if op.stream else f"answers `{op.answer}`"
     where = "the daemon" if op.where == "daemon" else "the session's host"
     lines = [f"## {op.name}", "", summary, "", f"Answered by {where}; {kind}.", ""]
-    fields = msgspec.structs.fields(op.request)
-    if fields:
-        lines += ["| field | type | default | meaning |", "|---|---|---|---|"]
-        lines += [_row(field) for field in fields]
-        lines.append("")
+    lines += fields_table(op.request)
     for command in op.commands:
         examples = (f"# {example}" for example in command.examples)
-        lines += ["```sh", _usage(of_op(op, command)), *examples, "```", ""]
+        lines += ["```sh", usage(of_op(op, command)), *examples, "```", ""]
     return "\n".join(lines)
 
 
-def _usage(one: Subcommand) -> str:
-    """Return a usage line; that of `argparse` differs between versions of Python."""
+def fields_table(kind: type[msgspec.Struct], *, required: Collection[str] = ()) -> list[str]:
+    """Return the lines of a table of fields, none if there are none.
+
+    Fields in *required* are said to be so, although they have a default.
+    """
+    rows = [_row(field, also=field.name in required) for field in msgspec.structs.fields(kind)]
+    head = ["| field | type | default | meaning |", "|---|---|---|---|"]
+    return [*head, *rows, ""] if rows else []
+
+
+def listed_arguments(one: Subcommand) -> list[Argument]:
+    """Return the arguments of a subcommand that its help shows."""
     every = [argument for part in one.parts for argument in part.arguments]
-    given = [each for each in every if each.options.get("help") != argparse.SUPPRESS]
+    return [each for each in every if each.options.get("help") != argparse.SUPPRESS]
+
+
+def usage(one: Subcommand) -> str:
+    """Return a usage line; that of `argparse` differs between versions of Python."""
+    given = listed_arguments(one)
     places = [_word(each) for each in given if not each.names[0].startswith("-")]
     flags = [_word(each) for each in given if each.names[0].startswith("-")]
     line = " ".join(["agent-pty", one.name, *places, *flags])
@@ -77,9 +90,10 @@ def _word(argument: Argument) -> str:
     return name if options.get("required") else f"[{name}]"
 
 
-def _row(field: msgspec.structs.FieldInfo) -> str:
+def _row(field: msgspec.structs.FieldInfo, *, also: bool) -> str:
     kind, text = described(field)
-    return f"| `{field.name}` | {kind} | {_default(field)} | {text} |"
+    default = "required" if also else _default(field)
+    return f"| `{field.name}` | {kind} | {default} | {text} |"
 
 
 def _default(field: msgspec.structs.FieldInfo) -> str:

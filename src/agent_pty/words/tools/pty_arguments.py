@@ -107,7 +107,7 @@ ARGUMENTS: dict[str, type[Arguments]] = {
 }
 # As the seed declares it. A call with keys only is accepted all the same.
 _ALSO_REQUIRED = {"pty_send": ["input"]}
-_EXAMPLES = {
+EXAMPLES = {
     "pty_exec": '{"command": "git", "args": ["status"]}',
     "pty_start": '{"command": "npm", "args": ["run", "dev"]}',
     "pty_read": '{"id": "p1", "since": 42, "wait_ms": 2000}',
@@ -124,7 +124,7 @@ def parsed(name: str, arguments: dict[str, Any]) -> Arguments:
         return msgspec.convert(given, ARGUMENTS[name])
     except msgspec.ValidationError as error:
         said = str(error).replace("`", "").replace("$.", "")
-        raise BadRequest(f"{said}; for example: {name} {_EXAMPLES[name]}") from error
+        raise BadRequest(f"{said}; for example: {name} {EXAMPLES[name]}") from error
 
 
 def description(name: str) -> str:
