@@ -21,6 +21,7 @@ from support.agent import AGENT_PTY, Agent
 SECONDS = 100
 LONG = 30_000
 CLIENTS = sorted(PLACES)
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 SIX = ["pty_exec", "pty_start", "pty_read", "pty_send", "pty_list", "pty_stop"]
 
 
@@ -98,6 +99,17 @@ def test_trial_04_a_client_drives_a_session_by_what_mcp_install_writes(
 
     asyncio.run(story())
     assert (newcomer.home / ".agent-pty.sock").exists()  # their own daemon did it
+
+
+def test_trial_04_the_readme_has_the_three_steps() -> None:
+    """
+    Install, add, ask; every client that `mcp install` knows is named, and none else.
+    """
+    section = README.partition(" in three steps\n")[2].partition("\n## ")[0]
+
+    assert re.findall(r"^(\d)\. ", section, re.MULTILINE) == ["1", "2", "3"]
+    command, others = re.findall(r"--client (\w+) --write` \(or (.*?)\)", section)[0]
+    assert sorted([command, *re.findall(r"`(\w+)`", others)]) == CLIENTS
 
 
 @pytest.mark.parametrize("client", CLIENTS)

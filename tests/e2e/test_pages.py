@@ -11,7 +11,14 @@ from support.page import Reader, blocks, pressed
 
 DOCS = Path(__file__).parents[2] / "docs"
 # Those that a reader follows at a terminal; the pages about the SDKs have tests of their own.
-FOLLOWED = ["tutorial.md"]
+FOLLOWED = [
+    "INSTALL.md",
+    "tutorial.md",
+    *(
+        f"how-to/{name}.md"
+        for name in ("ci", "claude-code", "codex", "cursor", "http", "sdk-loops")
+    ),
+]
 
 
 @pytest.mark.parametrize("page", FOLLOWED)

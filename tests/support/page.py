@@ -34,6 +34,7 @@ VARIABLE = {
     "<port>": "[0-9]+",
     "<dir>": "/[^ \n]*",
     "<bin>": "/[^ \n]*",
+    "<instance>": "[0-9a-f]{16}",
 }
 ANY_LINES = "(?:.*\n)*?"
 # The port that pages name; a reader takes one that is free.
