@@ -17,6 +17,7 @@ import pytest
 from agent_pty.process import table
 from support.agent import Agent, alive, eventually, running, slay
 from support.chain import Chain
+from support.http import serving
 
 LONG = 60_000
 # Nobody else sleeps for so long: by this number a test knows its own.
@@ -261,3 +262,15 @@ def test_trial_06_the_processes_of_another_home_are_spared_and_named(
     finally:
         inner.cli("stop")
         inner.reap()
+
+
+def test_trial_03_the_gateway_is_no_possible_survivor(agent: Agent) -> None:
+    """
+    The process behind HTTP and MCP is ours, and no `kill` names it as left by a session.
+    """
+    agent.new("work")
+
+    with serving(agent):
+        killed = agent.ask("kill", id="work")
+
+    assert (killed["survivors"], killed["possible_survivors"]) == ([], [])

@@ -63,7 +63,9 @@ def test_trial_06_a_daemon_in_the_foreground_is_recognised_by_its_lock(tmp_path:
         assert spared.is_spared(found)
 
 
-@pytest.mark.parametrize("name", [spared.KEEPER, spared.DAEMON, spared.HOST, "tmux: server", "cat"])
+@pytest.mark.parametrize(
+    "name", [spared.KEEPER, spared.DAEMON, spared.HOST, spared.GATEWAY, "tmux: server", "cat"]
+)
 def test_trial_06_a_name_alone_spares_nobody(name: str) -> None:
     """
     A program that only calls itself like one of them is ended like any other.

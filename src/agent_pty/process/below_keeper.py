@@ -50,7 +50,7 @@ class KeeperScope:
         return not foreign and not spared.runs_in_tmux(environment)
 
     def _is_kept(self, found: Entry) -> bool:
-        """Whether it is spared. A host of this home is not: it came too late to be asked."""
+        """Whether it is spared. A host or gateway of this home is not: it came too late."""
         if spared.home_of(found) == self._home:
             return found.name == spared.DAEMON
         return spared.is_spared(found)

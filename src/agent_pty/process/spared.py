@@ -16,7 +16,7 @@ from agent_pty.process.table import Entry
 
 _TMUX_SERVER = "tmux: server"
 KEEPER, DAEMON, HOST = "agent-pty-keepe", "agent-pty-daemo", "agent-pty-host"
-_GATEWAY = "agent-pty-gatew"
+GATEWAY = "agent-pty-gatew"
 _MODULES = ("agent_pty.keeper", "agent_pty.daemon")
 _LOCKS = ("/run/daemon.lock", "/run/keeper.lock")
 
@@ -34,17 +34,17 @@ def is_tmux_server(found: Entry) -> bool:
 
 
 def home_of(found: Entry) -> str | None:
-    """Return the home whose keeper, daemon, host or gateway this is; None if it is something else.
+    """Return the home whose keeper, daemon, host or gateway this is; None: something else.
 
     The name alone proves nothing: any program can take it.
     """
-    if found.name not in (KEEPER, DAEMON, HOST, _GATEWAY):
+    if found.name not in (KEEPER, DAEMON, HOST, GATEWAY):
         return None
     return _home_in_arguments(found.pid) or _home_in_files(table.open_files(found.pid))
 
 
 def _home_in_arguments(pid: int) -> str | None:
-    """Return the home in `python -m agent_pty.keeper '{"home": ...}'`; its forks have it, too."""
+    """Return the home in `python -m agent_pty.keeper '{"home": ...}'`; hosts have that too."""
     words = table.arguments(pid)
     if not words or not any(module in words for module in _MODULES):
         return None
