@@ -67,4 +67,5 @@ $(STAMP): pyproject.toml src/agent_pty/cli/script
 		"$$python" -m venv --clear $(VENV); \
 	fi
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps 'mini-swe-agent>=2.4'
 	@touch $@

@@ -26,7 +26,7 @@ ROWS = (
     ("emulator", "store", "process", "integration", "keeper", "client"),
     ("host", "transports", "words", "api"),
     ("daemon", "gateway", "tools"),
-    ("cli",),
+    ("adapters", "cli"),
 )
 
 # Values in, values out: no I/O, no clock, no randomness ...
@@ -67,6 +67,10 @@ ONLY_IN = {
         "cli",
     ),
     "pytest": ("api",),
+    # Optional: what everybody uses must not need them.
+    "agents": ("adapters",),
+    "anthropic": ("adapters",),
+    "minisweagent": ("adapters",),
 }
 
 # What `from agent_pty import ...` offers: the package names it for type checkers, and loads it when
@@ -308,6 +312,11 @@ BREACHES: dict[str, tuple[Check, dict[str, str]]] = {
     "API to daemon": (layer_breaches, {"api/a.py": "import agent_pty.daemon.b", "daemon/b.py": ""}),
     "API to words": (layer_breaches, {"api/a.py": "import agent_pty.words.b", "words/b.py": ""}),
     "pytest elsewhere": (misplaced_packages, {"words/a.py": "import pytest"}),
+    "framework elsewhere": (misplaced_packages, {"api/a.py": "from agents import FunctionTool"}),
+    "command line to adapter": (
+        layer_breaches,
+        {"cli/a.py": "import agent_pty.adapters.b", "adapters/b.py": ""},
+    ),
     "no row": (layer_breaches, {"drawer/a.py": ""}),
     "cycle of two": (cycles, {"core/a.py": "from . import b", "core/b.py": "from . import a"}),
     "cycle through the package": (

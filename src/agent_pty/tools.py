@@ -16,11 +16,12 @@ TYPE_CHECKING = False  # type checkers know it by its name; `typing` takes 5 ms 
 if TYPE_CHECKING:
     from typing import Any
 
+    from agent_pty.api.async_client import AsyncClient
     from agent_pty.api.client import Client
     from agent_pty.words.tools.definition import Format
-    from agent_pty.words.tools.tool import Tool
+    from agent_pty.words.tools.tool import Tool, ToolOps, ToolResult
 
-__all__ = ["ToolBox", "call", "definitions"]
+__all__ = ["ToolBox", "call", "default_box", "definitions"]
 
 _default: ToolBox | None = None
 
@@ -42,10 +43,15 @@ def call(name: str, args: dict[str, Any] | None = None) -> str:
     What a model did wrong is in the text, too, with the corrected call. An unknown tool raises
     `LookupError`.
     """
+    return default_box().call(name, args)
+
+
+def default_box() -> ToolBox:
+    """Return the tools of this process's own client, which `call` uses."""
     global _default  # noqa: PLW0603  one client per process, made when it is first needed
     if _default is None:
         _default = ToolBox()
-    return _default.call(name, args)
+    return _default
 
 
 class ToolBox:
@@ -72,19 +78,41 @@ class ToolBox:
 
     def call(self, name: str, args: dict[str, Any] | None = None) -> str:
         """Call a tool; return the text for the model."""
+        return self.result(name, args).text
+
+    def result(self, name: str, args: dict[str, Any] | None = None) -> ToolResult:
+        """Call a tool; return the text for the model, and whether the call failed."""
         import asyncio  # noqa: PLC0415
 
+        with self._lock:
+            return asyncio.run(self._called(name, _ClientOps(self._client), args))
+
+    async def result_async(self, name: str, args: dict[str, Any] | None = None) -> ToolResult:
+        """As `result`, for an event loop: calls run beside each other; a cancelled one hangs up."""
+        # A client for each call: the next one may come from another event loop.
+        async with self._client.async_client() as client:
+            return await self._called(name, _AsyncClientOps(client), args)
+
+    async def _called(self, name: str, asked: ToolOps, args: dict[str, Any] | None) -> ToolResult:
         if name not in self._tools:
             raise LookupError(f"no tool {name!r}: one of {', '.join(self._tools)}")
-        asked = _ClientOps(self._client)
-        with self._lock:
-            return asyncio.run(self._called(name, asked, dict(args or {})))
-
-    async def _called(self, name: str, asked: _ClientOps, args: dict[str, Any]) -> str:
-        return (await self._tools[name].call(asked, args)).text
+        return await self._tools[name].call(asked, dict(args or {}))
 
 
-class _ClientOps:
+class _NobodyToAsk:
+    """A program has no user whom we could ask."""
+
+    async def ask_person(self, question: str) -> str:
+        """Say so; the model must put the question to the user itself."""
+        from agent_pty.errors import NotOffered  # noqa: PLC0415
+
+        raise NotOffered(
+            "nobody can be asked here; nothing was typed. Put the question to the user and type "
+            f"the answer by pty_send: {question}"
+        )
+
+
+class _ClientOps(_NobodyToAsk):
     """Asks by a client that waits: nothing else runs in the loop of one call."""
 
     request = client = ""  # there is one client, and it repeats nothing
@@ -103,11 +131,20 @@ class _ClientOps:
 
         return unwrapped(self._client.envelope(op, **fields)).get("data")
 
-    async def ask_person(self, question: str) -> str:
-        """A program has no user whom we could ask."""
-        from agent_pty.errors import NotOffered  # noqa: PLC0415
 
-        raise NotOffered(
-            "nobody can be asked here; nothing was typed. Put the question to the user and type "
-            f"the answer by pty_send: {question}"
-        )
+class _AsyncClientOps(_NobodyToAsk):
+    """Asks by a client that lets others run meanwhile."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def envelope(self, op: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """Return the decoded envelope, of success or failure."""
+        envelope: dict[str, Any] = await self._client.envelope(op, **fields)
+        return envelope
+
+    async def ask(self, op: str, **fields: Any) -> Any:
+        """Return what an op answers, or raise its error."""
+        from agent_pty.errors import unwrapped  # noqa: PLC0415
+
+        return unwrapped(await self._client.envelope(op, **fields)).get("data")

@@ -82,6 +82,15 @@ class AsyncClient(AsyncClientOperations):
         question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
         return question.answer(await self._answer(question))
 
+    async def envelope(self, op: str, /, **fields: Any) -> Any:
+        """Return the whole envelope of an op's answer as plain values, also that of an error."""
+        import json  # noqa: PLC0415  importing us is quick
+
+        from agent_pty.api.question import Question  # noqa: PLC0415
+
+        question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
+        return json.loads(await self._answer(question))
+
     async def _answer(self, question: Question) -> bytes:
         """Send the question until its answer comes."""
         connection = self._pool.take() or await self.connect(start=self._may_start(question))

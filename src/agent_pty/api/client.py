@@ -12,6 +12,7 @@ from agent_pty.api.session import Session
 from agent_pty.errors import DaemonUnreachable
 
 if TYPE_CHECKING:
+    from agent_pty.api.async_client import AsyncClient
     from agent_pty.api.question import Question
     from agent_pty.client.connection import Connection
     from agent_pty.core.layout import Layout
@@ -68,6 +69,12 @@ class Client(ClientOperations):
     def close(self) -> None:
         """Hang up; sessions live on."""
         self._pool.close()
+
+    def async_client(self) -> AsyncClient:
+        """Return a client of the same daemon for an event loop."""
+        from agent_pty.api.async_client import AsyncClient  # noqa: PLC0415  for few programs
+
+        return AsyncClient(socket=self.socket, start=self._start)
 
     def session(self, id: str) -> Session:  # noqa: A002  named as in ops
         """Return a session by its name, whether or not it exists."""
