@@ -99,8 +99,10 @@ class ToolBox:
         return await self._tools[name].call(asked, dict(args or {}))
 
 
-class _NobodyToAsk:
-    """A program has no user whom we could ask."""
+class _ProgramOps:
+    """What holds for every program: there is one client, which repeats nothing, and no user."""
+
+    request = client = ""
 
     async def ask_person(self, question: str) -> str:
         """Say so; the model must put the question to the user itself."""
@@ -112,10 +114,8 @@ class _NobodyToAsk:
         )
 
 
-class _ClientOps(_NobodyToAsk):
+class _ClientOps(_ProgramOps):
     """Asks by a client that waits: nothing else runs in the loop of one call."""
-
-    request = client = ""  # there is one client, and it repeats nothing
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -132,7 +132,7 @@ class _ClientOps(_NobodyToAsk):
         return unwrapped(self._client.envelope(op, **fields)).get("data")
 
 
-class _AsyncClientOps(_NobodyToAsk):
+class _AsyncClientOps(_ProgramOps):
     """Asks by a client that lets others run meanwhile."""
 
     def __init__(self, client: AsyncClient) -> None:
