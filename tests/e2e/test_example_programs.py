@@ -14,10 +14,15 @@ from support.agent import Agent
 
 FOLDER = Path(__file__).parents[2] / "examples"
 PAGE = FOLDER / "README.md"
-FILES = sorted(
-    path for path in FOLDER.rglob("*") if path.is_file() and "__pycache__" not in str(path)
+# What Python and pytest leave there is no example.
+LEFT = re.compile(r"\.|__pycache__")
+PROGRAMS = sorted(
+    path
+    for path in FOLDER.rglob("*")
+    if path.is_file()
+    and path != PAGE
+    and not any(LEFT.match(part) for part in path.relative_to(FOLDER).parts)
 )
-PROGRAMS = [path for path in FILES if path != PAGE]
 # With a key, an example asks a real model.
 KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "MSWEA_MODEL_NAME")
 SAYS = re.compile(r'(?:# |""")(?P<sentence>[^"]+?\.)(?:""")?')
@@ -30,7 +35,8 @@ def command(path: Path) -> list[str]:
     assert path.suffix == ".py", f"{path.name}: say here how it is run"
     if path.name.startswith("test_"):
         # No settings but its own: ours are in a directory above it.
-        return [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, str(path)]
+        alone = ["-c", os.devnull, "-p", "no:cacheprovider"]
+        return [sys.executable, "-m", "pytest", "-q", *alone, str(path)]
     return [sys.executable, str(path)]
 
 
