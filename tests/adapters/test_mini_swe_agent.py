@@ -141,6 +141,37 @@ def test_a_command_that_waits_for_the_keyboard_is_interrupted(environment: Make)
     assert run(env, "echo next") == ("next", 0, "")
 
 
+def test_a_shell_that_cannot_be_interrupted_is_replaced(environment: Make) -> None:
+    """
+    It is ended, the remark says so, and the next action has a new shell.
+    """
+    env = environment(timeout=100)
+    # The shell itself is busy, and ignores what asks it to stop.
+    before = run(env, "trap '' INT TERM; echo $$")[0]
+
+    _, code, why = run(env, "while :; do :; done", timeout=2)
+
+    assert code == -1
+    assert "it did not stop when interrupted; the shell and its variables are gone" in why
+    after, code, why = run(env, "echo $$")
+    assert (after != before, code, why) == (True, 0, "")
+
+
+def test_a_program_that_stays_at_the_keyboard_is_named(environment: Make) -> None:
+    """
+    The next action is for it, until it is left: then it is for the shell again.
+    """
+    env = environment(timeout=100)
+
+    _, code, why = run(env, "python3 -q")
+
+    assert code == -1
+    assert "python3 reads the keyboard now" in why
+    assert run(env, "print(6 * 7)")[0] == "42"
+    run(env, "exit()")
+    assert run(env, "echo back") == ("back", 0, "")
+
+
 def test_a_shell_that_ends_is_replaced(environment: Make, tmp_path: Path, client: Client) -> None:
     """
     The exit code is reported with a remark, and the next action has a new shell.

@@ -38,7 +38,7 @@ _SUBMITS = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
 _NO_CODE = -1
 # Many programs cut their lines at the width of the terminal.
 _ROWS, _COLS = 40, 200
-_ENDED = "the shell has ended: the next command runs in a new one, where the work before it began"
+_ENDED = "the shell and its variables are gone: the next command runs in a new one"
 
 
 class AgentPtyEnvironmentConfig(BaseModel):
