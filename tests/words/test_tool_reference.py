@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agent_pty import ops
 from agent_pty.tools import definitions
 from agent_pty.words.tools.reference import tool_reference
+from agent_pty.words.tools.terminal import terminal_tools
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference-tools.md"
 
@@ -36,9 +36,9 @@ def test_trial_05_the_six_have_their_sections() -> None:
 
 def test_trial_05_each_terminal_tool_has_its_section() -> None:
     """
-    With the fields of its op.
+    With all that its schema has: the fields of its op, and what the tool adds.
     """
-    for op in ops.TABLE.values():
-        if op.tool and op.offered("mcp"):
-            section = section_of(op.tool)
-            assert all(f"| `{field}` |" in section for field in op.request.__struct_fields__)
+    for tool in terminal_tools(None):
+        section = section_of(tool.name)
+        assert tool.description in section
+        assert all(f"| `{name}` |" in section for name in tool.schema["properties"])

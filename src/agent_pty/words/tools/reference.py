@@ -10,10 +10,13 @@ import sys
 
 from agent_pty import ops
 from agent_pty.ops.op import Op
-from agent_pty.ops.schema import summary
 from agent_pty.words.reference import fields_table
 from agent_pty.words.tools.definition import definitions
 from agent_pty.words.tools.pty_arguments import ARGUMENTS, EXAMPLES, description, schema
+from agent_pty.words.tools.terminal import terminal_tools
+from agent_pty.words.tools.tool import Tool
+
+_TYPES = {"boolean": "true or false", "integer": "number", "string": "text"}
 
 _HEAD = """\
 # Reference of tools
@@ -43,9 +46,12 @@ have none.
 def tool_reference() -> str:
     """Return the page."""
     size = len(json.dumps(definitions("mcp")).encode())
-    six = "\n".join(_pty(name) for name in ARGUMENTS)
-    others = "\n".join(_terminal(op) for op in ops.TABLE.values() if op.tool and op.offered("mcp"))
-    return _HEAD.format(size=size) + six + "\n" + _TERMINAL + others
+    of_tools = {op.tool: op for op in ops.TABLE.values()}
+    six = [_pty(name) for name in ARGUMENTS]
+    others = [_terminal(tool, of_tools[tool.name]) for tool in terminal_tools(None)]
+    return "\n".join(
+        [_HEAD.format(size=size) + six[0], *six[1:], _TERMINAL + others[0], *others[1:]]
+    )
 
 
 def _pty(name: str) -> str:
@@ -54,10 +60,21 @@ def _pty(name: str) -> str:
     return "\n".join([f"### {name}", "", description(name), "", *table, *example])
 
 
-def _terminal(op: Op) -> str:
+def _terminal(tool: Tool, op: Op) -> str:
     answers = f"Op [`{op.name}`](reference.md#{op.name}); answers `{op.answer}`."
     table = fields_table(op.request)
-    return "\n".join([f"### {op.tool}", "", summary(op), "", answers, "", *table])
+    # What the tool takes besides the fields of its op.
+    own = {
+        name: one
+        for name, one in tool.schema["properties"].items()
+        if name not in op.request.__struct_fields__
+    }
+    rows = [
+        f"| `{name}` | {_TYPES[one['type']]} | optional | {one['description']} |"
+        for name, one in own.items()
+    ]
+    lines = [f"### {tool.name}", "", tool.description, "", answers, "", *table[:-1], *rows]
+    return "\n".join([*lines, ""] if table else lines)
 
 
 if __name__ == "__main__":
