@@ -104,7 +104,7 @@ class DaemonLink:
                 connection.close()
         self._idle.clear()
 
-    async def _connect(self, caller: Caller) -> Connection:
+    async def _connect(self, caller: Caller, op: Op) -> Connection:
         try:
             async with asyncio.timeout(_PATIENCE):
                 await self._connected.wait()
@@ -112,7 +112,7 @@ class DaemonLink:
             raise DaemonUnreachable(
                 "there is no daemon: start one with any command, such as `agent-pty list`"
             ) from None
-        if self._idle[caller]:
+        if self._idle[caller] and not op.stream:
             return self._idle[caller].pop()
         ours, theirs = socket.socketpair()
         with theirs:
@@ -125,7 +125,9 @@ class DaemonLink:
             except AgentPtyError as error:
                 ours.close()
                 raise _Gone from error
-        return Connection(*await asyncio.open_unix_connection(sock=ours, limit=_LONGEST_ANSWER))
+        # Of a stream no more is read ahead than is sent at once: its client may be slow.
+        limit = _CHUNK if op.stream else _LONGEST_ANSWER
+        return Connection(*await asyncio.open_unix_connection(sock=ours, limit=limit))
 
     async def handle(self, payload: bytes, caller: Caller) -> bytes | Streaming:
         """Answer one request: the same as the daemon's own `handle`, for every transport here."""
@@ -141,7 +143,7 @@ class DaemonLink:
     async def _handled(self, op: Op, payload: bytes, caller: Caller) -> bytes | Streaming:
         for _ in range(_MOST_ATTEMPTS):
             try:
-                connection = await self._connect(caller)
+                connection = await self._connect(caller, op)
             except _Gone:
                 await asyncio.sleep(0)
                 continue
@@ -157,12 +159,13 @@ class DaemonLink:
                 raise
             if op.stream and head.startswith(b'{"ok":true'):
                 return Streaming(head=head, pour=_pouring(connection), give=connection.give)
-            self._keep(caller, connection)
+            self._release(caller, connection, op)
             return head
         raise HostLost("the daemon was lost during the request: whether it acted is unknown")
 
-    def _keep(self, caller: Caller, connection: Connection) -> None:
-        if sum(map(len, self._idle.values())) < _MOST_IDLE:
+    def _release(self, caller: Caller, connection: Connection, op: Op) -> None:
+        """Keep a connection for the next request, unless it is that of a stream."""
+        if not op.stream and sum(map(len, self._idle.values())) < _MOST_IDLE:
             self._idle[caller].append(connection)
         else:
             connection.close()

@@ -25,7 +25,7 @@ _MOST_UNREAD = 64
 # Its answer is a stream, which ends when the client leaves.
 _ENDLESS = "subscriptions/listen"
 # A client that asks for more without reading its answers must read first.
-_MOST_UNANSWERED = 1024
+_MOST_UNANSWERED = 256
 _CANCELLED = "notifications/cancelled"
 
 # Stands for a line that is above the limit.
