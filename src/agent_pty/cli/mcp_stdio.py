@@ -48,6 +48,8 @@ class Wire:
 
     def carry(self) -> bool:
         """Carry until our client or the gateway leaves; True if it was our client."""
+        self._rest["out"] = b""
+        self._unheard = {_id(line) for line in self._greeting} - {None}
         with self._call.connect(start=True) as connection:
             try:
                 stream, _ = connection.stream(
@@ -76,8 +78,6 @@ class Wire:
             if stream.fileno() in ready:
                 data = _received(stream)
                 if not data:
-                    self._rest["out"] = b""
-                    self._unheard = {_id(line) for line in self._greeting} - {None}
                     return self._ended and not self._unanswered
                 for line in self._lines("out", data):
                     if self._is_new(line):
@@ -86,12 +86,14 @@ class Wire:
     def _send(self, data: bytes, stream: socket.socket, stdout: int) -> None:
         """Pass on what our client sent; nothing: it sends no more."""
         self._ended = not data
-        for line in self._lines("in", data):
+        lines = self._lines("in", data)
+        for line in lines:
             if len(line) > LARGEST_MESSAGE:
                 _write(stdout, _too_long(_id(line)))
-                continue
-            self._note(line)
-            stream.sendall(line)
+            else:
+                self._note(line)
+        # All are noted before the first is sent: a gateway that is gone takes none of them.
+        stream.sendall(b"".join(line for line in lines if len(line) <= LARGEST_MESSAGE))
         if self._ended:
             stream.shutdown(socket.SHUT_WR)
 
