@@ -236,7 +236,7 @@ def test_a_terminal_is_the_same_on_every_surface(shared: Agent, http: Http, cell
     with wire(shared) as line:
         line.put(body + b"\n")
         line.answer()
-        seen["socket"] = _until_cell(iter(lambda: line.socket.recv(65536), b""))
+        seen["socket"] = _until_cell(iter(line.piece, b""))
     with connect(f"ws://{http.host}/stream") as message:
         message.send(body)
         message.recv(timeout=60)

@@ -41,6 +41,10 @@ class Wire:
         line = self._file.readline()
         return json.loads(line) if line else None
 
+    def piece(self) -> bytes:
+        """Return what a stream has next, also if it came together with the answer before it."""
+        return self._file.read1()
+
     def close(self) -> None:
         """Hang up."""
         self._file.close()
