@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -155,7 +156,8 @@ def test_trial_06_a_chain_of_no_session_is_named_and_ended_by_stop(
         killed = agent.ask("kill", id="work")
 
         assert killed["survivors"] == []
-        assert "chain.py" in killed["possible_survivors"][0]["command"]
+        # The link that was seen may have ended before its command line was read.
+        assert re.search(r"chain\.py|^\[python", killed["possible_survivors"][0]["command"])
         assert chain.alive()
         assert agent.cli("stop").returncode == 0
         assert not chain.alive()

@@ -245,3 +245,14 @@ def test_a_family_is_a_process_and_its_descendants() -> None:
     pids = [found.pid for found in family]
     assert (len(pids), pids[0], pids[2]) == (3, root.pid, grandchild)
     assert [found.ppid for found in family] == [os.getpid(), *pids[:2]]
+
+
+def test_a_process_that_ended_is_described_by_its_name() -> None:
+    """
+    Whoever was seen has a name, also when its command line can no longer be read.
+    """
+    with idle() as pid:
+        found = table.entry(pid)
+
+    assert found is not None
+    assert table.described(found).command == f"[{found.name}]"

@@ -81,8 +81,12 @@ def read(pid: int, what: str) -> bytes:
 
 
 def described(found: Entry) -> Process:
-    """Return a process with its command line, blanks collapsed."""
-    return Process(pid=found.pid, ppid=found.ppid, stat=found.stat, command=_command(found.pid))
+    """Return a process with its command line, blanks collapsed.
+
+    One that ended since it was seen has none any more: it is named as `ps` does it.
+    """
+    command = _command(found.pid) or f"[{found.name}]"
+    return Process(pid=found.pid, ppid=found.ppid, stat=found.stat, command=command)
 
 
 def environment(pid: int) -> set[bytes]:
