@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import secrets
 import socket
-from collections import defaultdict
 from collections.abc import Awaitable, Callable
 
 from agent_pty import ops
@@ -71,7 +70,7 @@ class DaemonLink:
         self._on_lost = lost
         self._control: ControlLink | None = None
         self._connected = asyncio.Event()
-        self._idle: defaultdict[Caller, list[Connection]] = defaultdict(list)
+        self._idle: list[tuple[Caller, Connection]] = []  # the one used last is last
         self._busy = 0
 
     @property
@@ -99,9 +98,8 @@ class DaemonLink:
         self._on_lost()
 
     def _forget_idle(self) -> None:
-        for connections in self._idle.values():
-            for connection in connections:
-                connection.close()
+        for _, connection in self._idle:
+            connection.close()
         self._idle.clear()
 
     async def _connect(self, caller: Caller, op: Op) -> Connection:
@@ -112,8 +110,10 @@ class DaemonLink:
             raise DaemonUnreachable(
                 "there is no daemon: start one with any command, such as `agent-pty list`"
             ) from None
-        if self._idle[caller] and not op.stream:
-            return self._idle[caller].pop()
+        mine = next((one for one in reversed(self._idle) if one[0] == caller), None)
+        if mine is not None and not op.stream:
+            self._idle.remove(mine)
+            return mine[1]
         ours, theirs = socket.socketpair()
         with theirs:
             control = self._control
@@ -165,10 +165,12 @@ class DaemonLink:
 
     def _release(self, caller: Caller, connection: Connection, op: Op) -> None:
         """Keep a connection for the next request, unless it is that of a stream."""
-        if not op.stream and sum(map(len, self._idle.values())) < _MOST_IDLE:
-            self._idle[caller].append(connection)
-        else:
+        if op.stream:
             connection.close()
+            return
+        self._idle.append((caller, connection))
+        while len(self._idle) > _MOST_IDLE:  # of callers who may have left
+            self._idle.pop(0)[1].close()
 
     def close(self) -> None:
         """Hang up."""
