@@ -14,7 +14,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 from agent_pty import ops
-from support.agent import AGENT_PTY, Agent, slay
+from support.agent import AGENT_PTY, Agent, gateway_of, slay
 
 SECONDS = 100
 LONG = 60_000
@@ -58,15 +58,6 @@ def request(number: int, method: str, **params: Any) -> str:
 def call(number: int, tool: str, **arguments: Any) -> str:
     """Return the call of a tool."""
     return request(number, "tools/call", name=tool, arguments=arguments)
-
-
-def gateway_of(agent: Agent) -> int:
-    """Return the pid of the gateway."""
-    for pid in agent.processes():
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii") as file:
-            if file.read().strip() == "agent-pty-gatew":
-                return pid
-    raise AssertionError("there is no gateway")
 
 
 def test_the_sdk_lists_and_calls_every_tool(shared: Agent) -> None:

@@ -15,7 +15,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
-from support.agent import AGENT_PTY, Agent
+from support.agent import AGENT_PTY, Agent, gateway_of, slay
 
 SECONDS = 100
 LONG = 30_000
@@ -188,6 +188,36 @@ def test_who_subscribed_is_notified(shared: Agent, connect: Callable[..., Any], 
                 shared.new(f"{name}-2")
                 while told.method != "notifications/resources/list_changed":
                     told = await heard.get()
+
+    tell(story)
+
+
+def test_a_subscription_outlives_a_gateway(shared: Agent, connect: Callable[..., Any]) -> None:
+    """
+    A gateway that dies is not noticed: what may have changed meanwhile is told, and what follows.
+    """
+    shared.new("outlived")
+    uri = SCREEN.format("outlived")
+
+    async def story() -> None:
+        heard: asyncio.Queue[Any] = asyncio.Queue()
+
+        async def hear(message: Any) -> None:
+            await heard.put(message)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MCPDeprecationWarning)
+            async with connect("stdio", "legacy", message_handler=hear) as client:
+                await client.subscribe_resource(uri)
+                slay(gateway_of(shared))
+                assert (await heard.get()).params.uri == uri
+                # The next gateway may not follow the session yet: something happens until it does.
+                told = None
+                while told is None:
+                    shared.ask("run", id="outlived", code="echo something")
+                    with contextlib.suppress(TimeoutError):
+                        told = await asyncio.wait_for(heard.get(), 0.5)
+                assert told.params.uri == uri
 
     tell(story)
 

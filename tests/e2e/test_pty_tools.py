@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from support.agent import AGENT_PTY, Agent, alive, eventually, slay
+from support.agent import AGENT_PTY, Agent, alive, eventually, gateway_of, slay
 from support.model import LONG, SECONDS, Model, bash, cursor, fact, output, python
 
 
@@ -31,12 +31,6 @@ def peak(pid: int) -> int:
     """Return the most memory that a process has had, in kB."""
     status = Path(f"/proc/{pid}/status").read_text()
     return int(re.findall(r"VmHWM:\s+(\d+)", status)[0])
-
-
-def gateway_of(agent: Agent) -> int:
-    """Return the pid of the gateway."""
-    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in agent.processes()}
-    return next(pid for pid, name in names.items() if name == "agent-pty-gatew")
 
 
 # -- what a tool is

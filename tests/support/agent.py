@@ -232,3 +232,12 @@ def _read(pid: int, what: str) -> bytes:
         return Path(f"/proc/{pid}/{what}").read_bytes()
     except OSError:
         return b""
+
+
+def gateway_of(agent: Agent) -> int:
+    """Return the pid of the gateway."""
+    for pid in agent.processes():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            if file.read().strip() == "agent-pty-gatew":
+                return pid
+    raise AssertionError("there is no gateway")

@@ -10,6 +10,7 @@ import sys
 from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.cli.mcp_standing import Standing
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command, part
 
@@ -42,14 +43,16 @@ class Wire:
         self._client = os.urandom(8).hex()
         self._ended = False  # our input
         self._rest = {"in": b"", "out": b""}
-        self._greeting: list[bytes] = []
+        self._standing = Standing()
+        self._gateways = 0
         self._unanswered: dict[object, bytes] = {}
         self._unheard: set[object] = set()  # answers that the client has got before
 
     def carry(self) -> bool:
         """Carry until our client or the gateway leaves; True if it was our client."""
         self._rest["out"] = b""
-        self._unheard = {_id(line) for line in self._greeting} - {None}
+        standing = self._standing.lines
+        self._unheard = {_id(line) for line in standing} - {None}
         with self._call.connect(start=True) as connection:
             try:
                 stream, _ = connection.stream(
@@ -59,11 +62,17 @@ class Wire:
                     cwd=here(),
                     environment=_environment(),
                 )
-                asked = [line for line in self._unanswered.values() if line not in self._greeting]
-                stream.sendall(b"".join([*self._greeting, *asked]))
+                asked = [line for line in self._unanswered.values() if line not in standing]
+                stream.sendall(b"".join([*standing, *asked]))
+                self._tell_missed()
                 return self._relay(stream)
             except ConnectionError:
                 return False
+
+    def _tell_missed(self) -> None:
+        self._gateways += 1
+        for line in self._standing.missed() if self._gateways > 1 else ():
+            _write(sys.stdout.fileno(), line)
 
     def _relay(self, stream: socket.socket) -> bool:
         stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
@@ -117,8 +126,7 @@ class Wire:
     def _note(self, line: bytes) -> None:
         """Remember what the next gateway must be told."""
         message = _message(line)
-        if message.get("method") in {"initialize", "notifications/initialized"}:
-            self._greeting.append(line)
+        self._standing.note(message, line)
         if "method" in message and "id" in message:
             self._unanswered[_id(line)] = line
         if message.get("method") == "notifications/cancelled":
