@@ -85,6 +85,23 @@ def test_the_sdk_lists_and_calls_every_tool(shared: Agent) -> None:
     tell(story)
 
 
+def test_an_argument_that_may_be_left_out_has_a_plain_type(shared: Agent) -> None:
+    """
+    A client that turns words into values by the schema makes a list of `argv`.
+    """
+
+    async def story() -> None:
+        async with connected(shared, "--tools", "terminal") as client:
+            listed = {tool.name: tool for tool in (await client.list_tools()).tools}
+            fields = listed["terminal.new"].input_schema["properties"]
+            assert fields["argv"]["type"] == "array"
+            assert fields["frame"]["type"] == "string"
+            until = listed["terminal.wait"].input_schema["properties"]["until"]
+            assert [kind["type"] for kind in until["anyOf"]] == ["string", "array"]
+
+    tell(story)
+
+
 def test_trial_22_a_program_gets_the_environment_of_the_client_and_no_pager(agent: Agent) -> None:
     """
     What an MCP client starts finds what the client finds, and no pager waits for a key.

@@ -33,9 +33,17 @@ def _tool(op: Op, environment: dict[str, str] | None) -> Tool:
 
 def _schema(op: Op) -> dict[str, Any]:
     schema = request_schema(op)
-    if op.answer != "screen":
-        return schema
-    return {**schema, "properties": {**schema["properties"], **ARGUMENT}}
+    properties = {name: _without_null(one) for name, one in schema["properties"].items()}
+    return {**schema, "properties": {**properties, **(ARGUMENT if op.answer == "screen" else {})}}
+
+
+def _without_null(one: dict[str, Any]) -> dict[str, Any]:
+    """Leave out that an argument may also be null: clients take a plain type at its word."""
+    kinds = [kind for kind in one.get("anyOf", ()) if kind.get("type") != "null"]
+    rest = {key: value for key, value in one.items() if key != "anyOf" and value is not None}
+    if len(kinds) == 1:
+        return {**kinds[0], **rest}
+    return {**rest, "anyOf": kinds} if kinds else one
 
 
 def _defaults(op: Op, environment: dict[str, str] | None) -> dict[str, Any]:
