@@ -49,12 +49,12 @@ class PtyAgent:
 
     def start(self, command: str, *args: str, until: str | None = None) -> tuple[str, str]:
         """Start a program and look until *until* shows; return its session and what is seen."""
-        started = self.call("pty_start", command=command, **_given(args))
-        found = re.match(r"started (\w+):", started.text)
+        wanted = {} if until is None else {"until": until, "wait_ms": _LONG_MS}
+        started = _sure(self.call("pty_start", command=command, **_given(args), **wanted))
+        found = re.match(r"started (\w+):.*\n", started.text)
         if found is None:
             raise Failed(f"nothing was started: {started.text!r}")
-        session = found[1]
-        return session, "" if until is None else _sure(self.read(session, until=until)).text
+        return found[1], started.text[found.end() :]
 
     def read(self, session: str, **wanted: Any) -> Answer:
         """Read what is new, if need be after a wait."""

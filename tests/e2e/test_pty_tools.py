@@ -56,6 +56,23 @@ def test_six_tools_with_their_parameters(model: Model) -> None:
     assert {"id", "tail", "wait_ms", "since"} <= set(listed["pty_read"]["properties"])
 
 
+def test_a_start_shows_what_the_program_shows_first(model: Model) -> None:
+    """
+    With wait_ms or until a start returns the first output, so that no read must follow.
+    """
+    script = "echo hello; read x; echo got $x; cat"
+
+    shown = model.call("pty_start", command="sh", args=["-c", script], wait_ms=LONG)
+    failing = model.call(
+        "pty_start", command="sh", args=["-c", "echo no; exit 3"], until="exit", wait_ms=LONG
+    )
+
+    assert re.match(r"started p\d+: sh -c .*\nhello\n", shown)
+    assert "[session: running]" in shown
+    assert "\nno\n" in failing
+    assert "[session: exited] [exit: 3]" in failing
+
+
 @pytest.mark.parametrize("form", ["anthropic", "openai", "mcp"])
 def test_the_definitions_have_less_than_4000_bytes(shared: Agent, form: str) -> None:
     """

@@ -22,3 +22,8 @@ class PtyAnswer:
     seconds: float | None = None
     doing: str | None = None
     image: str | None = None
+
+
+def joined(text: str, notes: str) -> str:
+    """Put notes on lines of their own after a text."""
+    return text + ("\n" if text and not text.endswith("\n") else "") + notes

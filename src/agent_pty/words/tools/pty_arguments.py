@@ -44,12 +44,17 @@ class ExecArguments(Arguments, frozen=True, kw_only=True):
 
 
 class StartArguments(Arguments, frozen=True, kw_only=True):
-    """Start a long-running or interactive program (server, REPL, shell); return its session id."""
+    """Start a long-running or interactive program (server, REPL, shell); return its session id.
+
+    With wait_ms, return what it shows first, too.
+    """
 
     command: _Command
     args: _Arguments = field(default_factory=list)
     cwd: _Cwd = ""
     title: Annotated[str, Meta(description="Label")] = ""
+    wait_ms: _WaitMs = 0
+    until: _Until = None
 
 
 class ReadArguments(Arguments, frozen=True, kw_only=True):

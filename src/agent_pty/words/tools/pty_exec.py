@@ -6,12 +6,12 @@ import time
 
 from agent_pty.errors import UnknownSession
 from agent_pty.words.tools.footer import duration, line_of
-from agent_pty.words.tools.pty_answer import PtyAnswer
+from agent_pty.words.tools.pty_answer import PtyAnswer, joined
 from agent_pty.words.tools.pty_arguments import MOST_TIMEOUT_MS, ExecArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient
 from agent_pty.words.tools.pty_end import retire
 from agent_pty.words.tools.pty_output import Output, collected
-from agent_pty.words.tools.pty_start import checked, created
+from agent_pty.words.tools.pty_program import checked, created
 from agent_pty.words.tools.pty_wait import waited_for_exit
 from agent_pty.words.tools.tool import ToolOps
 
@@ -78,8 +78,3 @@ async def _retired(client: PtyClient, asked: ToolOps, info: Info) -> str:
         return ""
     names = ", ".join(f"{one['pid']} {one['command']}" for one in ended[:5])
     return f"[ended what it left running: {names}; to keep such a program use pty_start]\n"
-
-
-def joined(text: str, notes: str) -> str:
-    """Put notes on lines of their own after a text."""
-    return text + ("\n" if text and not text.endswith("\n") else "") + notes

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from agent_pty.store.tombstone import Tombstone
-from agent_pty.words.tools.pty_answer import PtyAnswer
+from agent_pty.words.tools.pty_answer import PtyAnswer, joined
 from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments
 from agent_pty.words.tools.pty_client import Info, PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended
-from agent_pty.words.tools.pty_exec import joined
 from agent_pty.words.tools.pty_lost import crash_note, lost_session
 from agent_pty.words.tools.pty_output import collected, fitted, last_lines
 from agent_pty.words.tools.pty_pattern import matching, matching_text

@@ -6,11 +6,10 @@ from typing import Any
 
 from agent_pty.errors import NotPermitted
 from agent_pty.store.tombstone import Tombstone
-from agent_pty.words.tools.pty_answer import PtyAnswer
+from agent_pty.words.tools.pty_answer import PtyAnswer, joined
 from agent_pty.words.tools.pty_arguments import StopArguments
 from agent_pty.words.tools.pty_client import PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended, retire
-from agent_pty.words.tools.pty_exec import joined
 from agent_pty.words.tools.pty_output import fitted, last_lines
 from agent_pty.words.tools.tool import ToolOps
 
