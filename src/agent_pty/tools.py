@@ -50,7 +50,10 @@ def default_box() -> ToolBox:
     """Return the tools of this process's own client, which `call` uses."""
     global _default  # noqa: PLW0603  one client per process, made when it is first needed
     if _default is None:
+        import atexit  # noqa: PLC0415  importing us loads nothing
+
         _default = ToolBox()
+        atexit.register(_default.close)
     return _default
 
 
@@ -92,6 +95,10 @@ class ToolBox:
         # A client for each call: the next one may come from another event loop.
         async with self._client.async_client() as client:
             return await self._called(name, _AsyncClientOps(client), args)
+
+    def close(self) -> None:
+        """Hang up; sessions live on."""
+        self._client.close()
 
     async def _called(self, name: str, asked: ToolOps, args: dict[str, Any] | None) -> ToolResult:
         if name not in self._tools:

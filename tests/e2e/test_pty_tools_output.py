@@ -366,6 +366,8 @@ def test_trial_02_an_exec_goes_on_when_its_host_crashes(model: Model, tmp_path: 
     with ThreadPoolExecutor(1) as others:
         calling = others.submit(model.call, "pty_exec", command="sh", args=["-c", code])
         with open(tmp_path / "go", "w") as go:  # it has begun
+            # The program may run before its session is listed.
+            eventually(lambda: any(code in one["argv"] for one in model.agent.ask("list")))
             name = next(one["id"] for one in model.agent.ask("list") if code in one["argv"])
             slay(model.agent.pid_of(name), by=signal.SIGSEGV)
             go.write("go\n")
