@@ -25,6 +25,7 @@ AgentPtyError
 ├── InterruptFailed        the program does not stop
 ├── Busy                   a limit of this machine or of ours is reached
 ├── DiskFull               there is no room for what must be written first
+├── EvidenceUnavailable    it cannot be recorded, so it is not done
 ├── HostLost               the host went away; what it was doing is unknown
 │   └── HostUnresponsive   the host is there but does not answer
 ├── DaemonError            the daemon cannot be reached, started or stopped
@@ -211,6 +212,12 @@ class DiskFull(AgentPtyError):
     """The disk that holds the home is full; try again when there is room."""
 
     code = "disk_full"
+
+
+class EvidenceUnavailable(AgentPtyError):
+    """What must be recorded first cannot be; nothing was done."""
+
+    code = "evidence_unavailable"
 
 
 class HostLost(AgentPtyError):

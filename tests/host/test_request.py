@@ -10,7 +10,7 @@ from agent_pty.host import principal
 from agent_pty.host.principal import Principal
 from agent_pty.host.request import open_stream
 from agent_pty.host.session import Session
-from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.host.viewers.typed import TypedCounts
 
 

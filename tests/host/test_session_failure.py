@@ -14,6 +14,7 @@ from agent_pty.host.session import Session
 from agent_pty.host.terminal.output import Taken, TerminalOutput
 from agent_pty.ops.model import Spec, State
 from agent_pty.process.tree import Root
+from support.terminal import recorder
 
 
 class Poisoned(TerminalOutput):
@@ -55,7 +56,13 @@ def session(kind: type[TerminalOutput], name: str, directory: Path) -> tuple[Ses
     output = kind.create(str(directory), rows=24, cols=80, keep=1 << 20, nonce="5eed")
     root = Root(pid=os.getpid(), birth=None, instance=name, terminal=None, keeper=None)
     made = Session(
-        spec(name), master=master, root=root, output=output, perform=unasked, watcher=unwatched
+        spec(name),
+        master=master,
+        root=root,
+        output=output,
+        recorder=recorder(directory),
+        perform=unasked,
+        watcher=unwatched,
     )
     made.start(owed=b"", recovered=False)
     return made, slave

@@ -12,9 +12,12 @@ from pathlib import Path
 
 from agent_pty.core.mark import PlacedMark
 from agent_pty.host.events import Event, EventLog, Signal
+from agent_pty.host.evidence.recorder import Recorder
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.terminal.terminal import Terminal
+from agent_pty.ops.model import Spec
 from agent_pty.process.tree import Root
+from agent_pty.store.journal import Journal
 
 NONCE = "5eed"
 
@@ -28,6 +31,22 @@ class Heard:
     def notice(self, event: Event | Signal) -> None:
         """Note one event."""
         self.events.append(event)
+
+
+def recorder(directory: Path) -> Recorder:
+    """Return what records a session in a directory of the test."""
+    spec = Spec(
+        instance="test",
+        name="test",
+        argv=["test"],
+        workspace="/",
+        env_names=[],
+        rows=24,
+        cols=80,
+        started_at="",
+    )
+    journal = Journal(str(directory), name="test", instance="test")
+    return Recorder(journal, spec, os.getpid(), lambda _journal: None)
 
 
 class Program:
@@ -44,8 +63,14 @@ class Program:
         self.log = EventLog()
         self.log.add(self.heard)
         root = Root(pid=os.getpid(), birth=None, instance="test", terminal=None, keeper=None)
+        self.recorder = recorder(directory)
         self.terminal = Terminal(
-            "test", master=self.master, root=root, output=self.output, log=self.log
+            "test",
+            self.recorder,
+            master=self.master,
+            root=root,
+            output=self.output,
+            log=self.log,
         )
 
     def raw(self) -> None:

@@ -17,6 +17,8 @@ from agent_pty.core.layout import Layout
 from agent_pty.errors import AgentPtyError, Busy, Internal, SpawnFailed, UnknownSession
 from agent_pty.host import message, principal, request
 from agent_pty.host.events import Numbered, encoded
+from agent_pty.host.evidence.recorder import Recorder
+from agent_pty.host.evidence.sync import Syncing
 from agent_pty.host.message import Addressed, AddressedStream, AnyControl, PastEvents
 from agent_pty.host.request import Opened
 from agent_pty.host.session import Session
@@ -30,6 +32,7 @@ from agent_pty.ops.op import failure
 from agent_pty.process import tree
 from agent_pty.store import atomic
 from agent_pty.store.aside import set_aside
+from agent_pty.store.journal import Journal
 from agent_pty.store.ledger import Ledger, Present
 from agent_pty.store.ring import RingLost
 
@@ -47,6 +50,7 @@ class Host:
         self._ledgers: dict[str, Ledger] = {}
         self._opened: dict[str, asyncio.Future[None]] = {}
         self._watcher: Callable[[bytes], None] | None = None
+        self._syncing = Syncing()
         self._keeper = self._new_link()
         self._controls: dict[type[AnyControl], Callable[[Any], Awaitable[Any]]] = {
             message.AwaitOpened: self._await_opened,
@@ -128,11 +132,13 @@ class Host:
             terminal=tty.name(master),
             keeper=adopt.keeper,
         )
+        journal = Journal(self._layout.log_dir, name=spec.name, instance=spec.instance)
         return Session(
             spec,
             master=master,
             root=root,
             output=output,
+            recorder=Recorder(journal, spec, adopt.pid, self._syncing.wrote),
             perform=self._perform,
             watcher=self._forward,
         )
@@ -298,6 +304,8 @@ def _custody(instance: str, session: Session) -> Custody:
 
 
 def _spawn_error(error: Exception) -> AgentPtyError:
+    if isinstance(error, AgentPtyError):
+        return error
     if isinstance(error, ChannelClosed):
         return SpawnFailed("the keeper went away")
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):

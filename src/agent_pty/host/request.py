@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from agent_pty import ops
 from agent_pty.errors import AgentPtyError
 from agent_pty.host.session import Session
-from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.ops.attach import Attach
 from agent_pty.ops.cell_model import CellReport
 from agent_pty.ops.op import Keyed, Op, Request, decode, decode_head, failure, success

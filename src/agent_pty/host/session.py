@@ -21,6 +21,7 @@ from agent_pty.host.cells.results import Results
 from agent_pty.host.cells.runner import CellRunner
 from agent_pty.host.cells.service import CellService
 from agent_pty.host.events import EventLog, Numbered
+from agent_pty.host.evidence.recorder import Recorder
 from agent_pty.host.terminal.activity import Activity
 from agent_pty.host.terminal.input import Input
 from agent_pty.host.terminal.notices import Notices
@@ -50,14 +51,16 @@ class Session:
         master: int,
         root: tree.Root,
         output: TerminalOutput,
+        recorder: Recorder,
         perform: Perform,
         watcher: Callable[[Session, Numbered], None],
     ) -> None:
         self._spec = spec
         self._perform = perform
         self.events = EventLog(number=output.event_number, note=output.note_event)
+        self._recorder = recorder
         self.terminal = Terminal(
-            spec.name, master=master, root=root, output=output, log=self.events
+            spec.name, recorder, master=master, root=root, output=output, log=self.events
         )
         self.input = Input(self.terminal)
         self._replies = Replies(self.terminal)
@@ -83,20 +86,14 @@ class Session:
         self.transcript = TranscriptReader(self.terminal, compiled)
         self.waits = WaitService(self.terminal, self.screen, self._waits)
         # The order matters. A cell that ends must be known before a wait for it is tested.
-        self.events.add(
-            self._replies,
-            question,
-            self._runner,
-            self._waits,
-            self.viewers,
-            notices,
-            self._activity,
-        )
+        self.events.add(self._replies, question, self._runner, self._waits, self.viewers)
+        self.events.add(notices, self._activity, recorder)
         self.events.watch(lambda numbered: watcher(self, numbered))
 
     def start(self, *, owed: bytes, recovered: bool) -> None:
         """Begin to read; *owed* are replies that a dead host had not sent."""
         output = self.terminal.output
+        self._recorder.begin(recovered=recovered)
         self._replies.give(owed, hold=False)
         self._runner.resume()
         # Marks that the host before us may not have handled.
@@ -129,6 +126,7 @@ class Session:
         self.events.publish(events.Renamed(cursor=self.cursor, name_now=name))
         self._spec = msgspec.structs.replace(self._spec, name=name)
         self.terminal.rename(name)
+        self._recorder.rename(name)
 
     def describe(self) -> Described:
         """Return how the session is, checked against the operating system now."""
@@ -157,4 +155,5 @@ class Session:
         self._runner.close()
         self._waits.close()
         self.events.close()
+        self._recorder.close()
         self.terminal.close()

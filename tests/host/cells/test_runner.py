@@ -24,7 +24,8 @@ from agent_pty.host.cells.results import Results
 from agent_pty.host.cells.runner import CellRunner
 from agent_pty.host.principal import Principal
 from agent_pty.host.terminal.input import Input
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.terminal.writer import Writer
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending

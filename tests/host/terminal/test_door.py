@@ -18,7 +18,8 @@ from agent_pty.host import events
 from agent_pty.host.cells.line_check import LineQuestion
 from agent_pty.host.principal import SYSTEM, Principal
 from agent_pty.host.session import Session
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.terminal.writer import Writer
 from agent_pty.ops.model import Ending, Spec
 from agent_pty.process.tree import Root
@@ -126,6 +127,7 @@ def session_on(one: Program, monkeypatch: pytest.MonkeyPatch) -> Session:
         master=os.dup(one.master),
         root=root,
         output=one.output,
+        recorder=one.recorder,
         perform=unasked,
         watcher=lambda _session, _numbered: None,
     )

@@ -11,7 +11,7 @@ from agent_pty.emulator import Emulator
 from agent_pty.errors import BadRequest
 from agent_pty.host.principal import Principal
 from agent_pty.host.terminal.input import Input
-from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.host.terminal.terminal import Terminal as Door
 
 Answer = TypeVar("Answer")

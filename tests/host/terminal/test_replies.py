@@ -9,8 +9,9 @@ import pytest
 
 from agent_pty.host.events import Batch, CellChanged
 from agent_pty.host.principal import SYSTEM
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.host.terminal.replies import Replies
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.terminal import Terminal
 from support.terminal import NONCE, Program, program
 
 ENDED = f"\x1b]133;D;0;apty={NONCE}.1\x07"

@@ -16,7 +16,8 @@ from agent_pty.host.cells.foreground import Foreground
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.principal import SYSTEM
 from agent_pty.host.terminal.input import Input
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 
 CTRL_C = b"\x03"
 Attempt = Literal["ctrl-c", "quit"] | signal.Signals

@@ -16,7 +16,8 @@ from agent_pty.errors import NotReady
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.events import Batch, Event, Signal
 from agent_pty.host.principal import SYSTEM
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.integration.dialect import dialect
 
 # One control byte: a sequence that is not bound would leave its tail on the line, to be run.

@@ -41,7 +41,8 @@ from agent_pty.host.cells.steadiness import Steadiness
 from agent_pty.host.cells.submit import Submitter
 from agent_pty.host.principal import SYSTEM
 from agent_pty.host.terminal.input import Input
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from agent_pty.core.repeat import ENTERS
 from agent_pty.host.terminal.input import Input
-from agent_pty.host.terminal.terminal import InputKind
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.integration.dialect import dialect
 from agent_pty.store import atomic
 

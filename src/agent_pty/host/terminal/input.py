@@ -14,7 +14,8 @@ from agent_pty.emulator import Modifiers
 from agent_pty.errors import BadRequest
 from agent_pty.host import principal
 from agent_pty.host.principal import Principal
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.context import Button, Direction
 
 Wheel = Literal["wheel-up", "wheel-down", "wheel-left", "wheel-right"]

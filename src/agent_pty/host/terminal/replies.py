@@ -15,7 +15,8 @@ import termios
 from agent_pty.errors import SessionEnded
 from agent_pty.host.events import Batch, CellChanged, Event, Signal
 from agent_pty.host.principal import SYSTEM
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 
 # Longer than a shell needs to return from a command that only sent a query; no program notices.
 _MOMENT = 0.005

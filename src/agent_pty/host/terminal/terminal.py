@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import enum
 import os
+import signal
 import time
 from collections.abc import Sequence
 
 from agent_pty import log
+from agent_pty.core.evidence.event import Kill, Resize, SentSignal
 from agent_pty.errors import AgentPtyError, SessionEnded
-from agent_pty.host import events
+from agent_pty.host import events, principal
 from agent_pty.host.events import EventLog
+from agent_pty.host.evidence.recorder import Recorder
 from agent_pty.host.principal import Principal
 from agent_pty.host.terminal import tty
+from agent_pty.host.terminal.ended_error import ended_error
 from agent_pty.host.terminal.flow_control import FlowControl
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.terminal.writer import Writer
 from agent_pty.ops.model import Ending, Killed, State
@@ -33,32 +37,24 @@ _LAST_BATCHES = 64
 _EXIT_CODE_SECONDS = 2.0
 
 
-class InputKind(enum.StrEnum):
-    """What a piece of input is."""
-
-    TEXT = "text"
-    PASTE = "paste"
-    KEYS = "keys"
-    MOUSE = "mouse"
-    ATTACH = "attach"  # typed by a person who is attached
-    CELL = "cell"  # the code of a cell
-    INTERRUPT = "interrupt"  # Ctrl-C
-    NUDGE = "nudge"  # one Enter, for a program that asks whether a block of code continues
-    QUIT = "quit"  # the keys that leave a full-screen program
-    REPLY = "reply"  # the terminal's answer to a query of the program
-    QUESTION = "question"  # the key that makes a shell say what stands on its line
-
-
 class Terminal:
     """Owns the PTY master, the program at its other end and that program's state."""
 
     def __init__(
-        self, name: str, *, master: int, root: tree.Root, output: TerminalOutput, log: EventLog
+        self,
+        name: str,
+        recorder: Recorder,
+        *,
+        master: int,
+        root: tree.Root,
+        output: TerminalOutput,
+        log: EventLog,
     ) -> None:
         self.root = root
         self.output = output
         self.events = log
         self._name = name
+        self._recorder = recorder
         self._master = master
         self._writer = Writer(master)
         self._flow_control = FlowControl(output)
@@ -234,8 +230,11 @@ class Terminal:
         """Refuse by raising, before a byte is typed; the policy gate will stand here."""
 
     def _record_intent(self, data: bytes, *, kind: InputKind, by: Principal, entered: bool) -> int:
-        """Record what is about to be typed; the evidence log will stand here."""
-        return self.events.publish(
+        """Record what is about to be typed; what cannot be recorded is not typed."""
+        place = self._recorder.intend(
+            data, kind=str(kind), by=by, entered=entered, unseen=not tty.echoes(self._master)
+        )
+        number = self.events.publish(
             events.Input(
                 cursor=self.output.cursor,
                 by=by,
@@ -244,6 +243,8 @@ class Terminal:
                 entered=entered,
             )
         )
+        self._recorder.link(number, place)
+        return number
 
     async def _deliver(
         self,
@@ -285,22 +286,13 @@ class Terminal:
 
     def ended_error(self, consequence: str) -> SessionEnded:
         """Return the error for a request that needs a running program."""
-        if self._diagnosis is not None:
-            return SessionEnded(f"session {self._name} is lost: {self._diagnosis}")
-        ending, how = self.ending, "how is not known"
-        if ending.status is not None:
-            how = f"signal {ending.signal}" if ending.signal else f"exit code {ending.code}"
-        return SessionEnded(
-            f"session {self._name} has ended ({how}): {consequence}",
-            id=self._name,
-            exit_code=ending.code,
-            signal=ending.signal,
-        )
+        return ended_error(self._name, self.ending, self._diagnosis, consequence)
 
     # -- control
 
     def resize(self, *, rows: int, cols: int) -> None:
         """Change the size: of the screen first, because the program redraws at once."""
+        self._recorder.note(Resize(rows=rows, cols=cols))
         self.output.resize(rows=rows, cols=cols)
         with contextlib.suppress(OSError):
             tty.set_size(self._master, rows=rows, cols=cols)
@@ -318,10 +310,14 @@ class Terminal:
         targets = tree.members([self.root])
         if not everyone:
             targets = [found for found in targets if found.group == group]
-        return [found.pid for found in targets if tree.send(found, number)]
+        reached = [found.pid for found in targets if tree.send(found, number)]
+        by = principal.acting.get()
+        self._recorder.note(SentSignal(signal=signal.Signals(number).name, pids=reached), by)
+        return reached
 
     async def kill(self) -> Killed:
         """End the whole process tree and name what is left of it."""
+        self._recorder.note(Kill(), principal.acting.get())
         killed = await tree.kill_trees([self.root])
         with contextlib.suppress(TimeoutError):  # the exit code comes from the keeper
             async with asyncio.timeout(1.0):

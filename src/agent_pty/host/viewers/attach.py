@@ -10,7 +10,8 @@ from agent_pty.core.safe import LEAVE_ALTERNATE, QUIET, Allowed, SafeOutput, one
 from agent_pty.core.window import Window
 from agent_pty.host import principal
 from agent_pty.host.events import Attached, Batch, Detached, Event, Exited, Lost, Signal, Typed
-from agent_pty.host.terminal.terminal import InputKind, Terminal
+from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.viewers.buffer import Buffer
 from agent_pty.host.viewers.size import AttachedSize
 

@@ -1,0 +1,1 @@
+"""What a session records of itself."""
