@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from agent_pty.errors import EvidenceUnavailable
 from support.agent import Agent, slay
 from support.k import K
 from support.small_disk import SmallDisk, small_disk
@@ -171,21 +173,52 @@ def test_trial_03_exec_says_in_its_answer_what_could_not_be_kept(
     assert first == f"[... {WRITTEN - len(rest) + 1} bytes could not be kept ...]"
 
 
-def test_trial_03_a_small_output_is_kept_without_a_disk(user: Agent, disk: SmallDisk) -> None:
+def test_trial_03_a_small_output_is_kept_without_a_disk(
+    user: Agent, disk: SmallDisk, tmp_path: Path
+) -> None:
     """
     What fits into memory is not lost because the disk is full, not even that of a fired cell.
     """
     k = K(user)
     k.output("work", "echo before")
+    os.mkfifo(tmp_path / "go")
+    fired = k.json("fire", "work", f"read x <{tmp_path / 'go'}; seq 20000")
     disk.fill()
 
-    said = k.output("work", "seq 20000")
-    fired = k.json("fire", "work", "seq 20000")
+    (tmp_path / "go").write_text("on\n")
     collected = k.collect("work", fired["cell_id"])
 
-    assert said.split() == [str(number) for number in range(1, 20001)]
-    assert collected["output"] == said
+    assert collected["output"].split() == [str(number) for number in range(1, 20001)]
     assert "before" in user.transcript("work")
+
+
+def test_log_21_on_a_full_disk_nothing_is_typed_unrecorded(user: Agent, disk: SmallDisk) -> None:
+    """
+    Input is refused before a byte of it is typed, and reads go on.
+
+    With room again everything works without a restart (LOG-22), and the journal says what is
+    missing in it.
+    """
+    disk.fill()
+
+    with contextlib.suppress(EvidenceUnavailable):
+        while True:  # a block that was begun takes some more
+            user.ask("send", id="work", text="true")
+    with pytest.raises(EvidenceUnavailable, match="make room"):
+        user.ask("send", id="work", text="echo un''recorded")
+    screen = user.ask("screen", id="work")["text"]
+    user.ask("resize", id="work", rows=30, cols=90)
+    disk.free()
+    user.ask("send", id="work", text="echo re''corded")
+    user.ask("wait", id="work", until="recorded", timeout_ms=30_000)
+
+    assert "unrecorded" not in screen
+    assert "unrecorded" not in user.transcript("work")
+    events = user.ask("replay", id="work")
+    kinds = [one["kind"]["payload"] for one in events]
+    gap = next(one for one in kinds if one["type"] == "gap")
+    assert gap["missing"] == {"resize": 1}
+    assert user.cli("verify", "work").returncode == 0
 
 
 def test_trial_03_a_host_that_dies_on_a_full_disk_is_replaced(user: Agent, disk: SmallDisk) -> None:

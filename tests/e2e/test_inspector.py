@@ -30,6 +30,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "terminal.wait": {"id": "looked", "until": "hello", "timeout_ms": LONG},
     "terminal.screen": {"id": "looked"},
     "terminal.kill": {"id": "looked"},
+    "terminal.replay": {"id": "looked"},
     "pty_exec": {"command": "echo", "args": ["hello"]},
     "pty_start": {"command": "cat"},
     "pty_list": {},

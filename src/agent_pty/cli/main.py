@@ -29,6 +29,7 @@ _RUNS = {
     "mcp": ("mcp_install", "install"),
     "tools": ("tools", "tools"),
     "redact": ("redact", "redact"),
+    "verify": ("verify", "verify"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

@@ -29,7 +29,7 @@ from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
 from agent_pty.daemon.run_to_end import RunToEnd
 from agent_pty.daemon.status import host_facts, identity
-from agent_pty.errors import AgentPtyError, BadRequest
+from agent_pty.errors import AgentPtyError, BadRequest, UnknownSession
 from agent_pty.host import message
 from agent_pty.host.message import Addressed, AddressedStream
 from agent_pty.keeper.link import KeeperError
@@ -37,6 +37,7 @@ from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
 from agent_pty.ops.mcp import Mcp
 from agent_pty.ops.model import Ending, Killed, SessionInfo, Stopped, Wanted
 from agent_pty.ops.op import (
+    LARGEST_PAGE,
     Head,
     Keyed,
     Op,
@@ -50,6 +51,8 @@ from agent_pty.ops.op import (
     success,
 )
 from agent_pty.ops.words import Words
+from agent_pty.store import journal_files
+from agent_pty.store.journal_reader import page
 from agent_pty.store.ledger import Ledger
 from agent_pty.transports.caller import Answered, Caller, HandedOver, Streaming, pouring
 
@@ -246,6 +249,13 @@ class Daemon:
         if not killed.already:
             self._bus.publish("killed", name, survivors=len(killed.survivors))
         return killed
+
+    async def journal_page(self, name: str, instance: str | None, *, after: int) -> Sequence[bytes]:
+        """Read the journal of a session, also of one that is gone."""
+        path = journal_files.find(self.layout.log_dir, name, instance)
+        if path is None:
+            raise UnknownSession(name)
+        return await asyncio.to_thread(page, path, after=after, most_bytes=LARGEST_PAGE)
 
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Rename a session; the instance and its files stay."""

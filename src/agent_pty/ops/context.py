@@ -231,6 +231,9 @@ class Registry(Protocol):
     async def status(self) -> dict[str, Any]:
         """Return facts about the daemon itself."""
 
+    async def journal_page(self, name: str, instance: str | None, *, after: int) -> Sequence[bytes]:
+        """Return the recorded events after number *after*, as many as an answer may have."""
+
     async def kill(self, name: str) -> Killed:
         """End a session with everything it started, and forget it."""
 

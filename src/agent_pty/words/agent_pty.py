@@ -39,6 +39,7 @@ CLIENT_COMMANDS = (
     "skill",
     "tools",
     "redact",
+    "verify",
     "help",
 )
 

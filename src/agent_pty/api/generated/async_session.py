@@ -307,6 +307,15 @@ class AsyncSessionOperations(abc.ABC):
         answer: AsyncWatching = await self.stream("watch", events=events, since=since)
         return answer
 
+    async def replay(
+        self, *, instance: str | None = None, after: int = 0
+    ) -> builtins.list[builtins.dict[str, Any]]:
+        """Return what was recorded of a session: what was typed, by whom, and what came of it."""
+        answer: builtins.list[builtins.dict[str, Any]] = await self.ask(
+            "replay", instance=instance, after=after
+        )
+        return answer
+
     async def kill(self, *, key: str | None = None) -> Killed:
         """End a session with its whole process tree, and free its name."""
         answer: Killed = await self.ask("kill", key=key)

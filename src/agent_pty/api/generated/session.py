@@ -297,6 +297,15 @@ class SessionOperations(abc.ABC):
         answer: Watching = self.stream("watch", events=events, since=since)
         return answer
 
+    def replay(
+        self, *, instance: str | None = None, after: int = 0
+    ) -> builtins.list[builtins.dict[str, Any]]:
+        """Return what was recorded of a session: what was typed, by whom, and what came of it."""
+        answer: builtins.list[builtins.dict[str, Any]] = self.ask(
+            "replay", instance=instance, after=after
+        )
+        return answer
+
     def kill(self, *, key: str | None = None) -> Killed:
         """End a session with its whole process tree, and free its name."""
         answer: Killed = self.ask("kill", key=key)

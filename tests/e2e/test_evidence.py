@@ -1,0 +1,227 @@
+"""What is recorded of sessions: before it happens, by whom, without secrets, through crashes."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.agent import Agent, eventually, slay
+from support.k import K
+
+LONG = 30_000
+SECRET = "hunter2-FAKE-pw"
+
+
+def recorded(agent: Agent, name: str, **more: Any) -> list[dict[str, Any]]:
+    """Return the events of a session, all pages of them."""
+    events: list[dict[str, Any]] = []
+    while page := agent.ask("replay", id=name, after=len(events), **more):
+        events += page
+    assert [one["sequence"] for one in events] == list(range(1, len(events) + 1))
+    return events
+
+
+def payloads(agent: Agent, name: str, kind: str) -> list[dict[str, Any]]:
+    """Return what the events of one type say."""
+    found = (one["kind"]["payload"] for one in recorded(agent, name))
+    return [one for one in found if one["type"] == kind]
+
+
+def typed(agent: Agent, name: str) -> list[str]:
+    """Return the texts that were typed, as they are recorded."""
+    return [bytes(one["bytes"]).decode() for one in payloads(agent, name, "send_keys")]
+
+
+def file_of(agent: Agent, name: str) -> Path:
+    """Return the journal of a session."""
+    return Path(agent.layout.log_dir) / f"{name}.jsonl"
+
+
+def test_what_happens_in_a_session_is_recorded(shared: Agent) -> None:
+    """
+    Start, input with who typed it, outcomes, cells, signals, sizes and the end, in their order.
+    """
+    shared.new("told")
+    shared.ask("run", id="told", code="echo hello")
+    shared.ask("send", id="told", text="echo again")
+    shared.ask("resize", id="told", rows=30, cols=90)
+    shared.ask("signal", id="told", signal="WINCH")
+    shared.ask("kill", id="told")
+
+    events = recorded(shared, "told")
+
+    kinds = [one["kind"]["payload"]["type"] for one in events]
+    assert kinds[0] == "exec"
+    assert kinds[-2:] == ["kill", "exited"]
+    assert {"cell_started", "cell_finished", "resize", "signal", "outcome"} <= set(kinds)
+    intents = [one for one in events if one["kind"]["payload"]["type"] == "send_keys"]
+    outcomes = {one["of"]: one["result"] for one in payloads(shared, "told", "outcome")}
+    assert outcomes == {one["sequence"]: "delivered" for one in intents}
+    assert all(one["principal"]["kind"] == "agent" for one in intents)
+    assert "echo again\r" in typed(shared, "told")
+    assert list(events[1])[:6] == [
+        *("id", "session_id", "timestamp", "kind", "git_snapshot", "sequence")
+    ]
+    assert list(events[1])[-2:] == ["previous_hash", "event_hash"]
+    assert "previous_hash" not in events[0]
+
+
+def test_replay_and_verify_on_the_command_line(agent: Agent) -> None:
+    """
+    A line for each event, as the seed prints it, also of a session of an earlier daemon.
+    """
+    agent.new("work", "cat")
+    agent.ask("send", id="work", text="one")
+    agent.cli("stop")
+
+    lines = agent.cli("replay", "work").stdout.splitlines()
+    events = json.loads(agent.cli("replay", "work", "--json").stdout)
+    checked = agent.cli("verify", "work", "--json")
+
+    assert len(lines) == len(events) > 3
+    assert lines[0].endswith(" UTC work exec cat in /tmp")
+    assert " send 4 bytes" in lines[1]
+    assert json.loads(checked.stdout)["event_count"] == len(events)
+    assert checked.returncode == 0
+    unknown = agent.cli("replay", "nobody")
+    assert (unknown.returncode, "unknown session nobody" in unknown.stderr) == (1, True)
+
+
+def test_log_02_verify_names_the_first_bad_event(agent: Agent) -> None:
+    """
+    A changed byte is found, and the exit status says so.
+    """
+    agent.new("work", "cat")
+    agent.ask("send", id="work", text="one")
+    agent.cli("stop")
+    path = file_of(agent, "work")
+    path.write_bytes(path.read_bytes().replace(b'"argv":["cat"]', b'"argv":["dog"]'))
+
+    checked = agent.cli("verify", str(path))
+
+    assert checked.returncode == 1
+    assert checked.stdout.startswith("failed: event 1: its hash does not match")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [f"export API_TOKEN={SECRET}\r"],
+        ["export API_TO", f"KEN={SECRET[:7]}", SECRET[7:], "\r"],
+        [*f"PASSWORD={SECRET}", "\r"],
+    ],
+    ids=["whole", "in pieces", "key by key"],
+)
+def test_red_04_secrets_are_not_recorded(shared: Agent, pieces: list[str]) -> None:
+    """
+    However a secret is typed, no event has it, nor do two events together.
+    """
+    name = shared.ask("new", repo="/tmp", argv=["cat"])["id"]
+    for piece in pieces:
+        shared.ask("send", id=name, text=piece, enter=False, raw=True)
+
+    text = "".join(typed(shared, name))
+
+    assert SECRET not in text
+    assert SECRET[7:] not in text
+    assert "[REDACTED]" in text
+    assert sum(one["held"] for one in payloads(shared, name, "send_keys")) == sum(
+        len(piece) for piece in pieces[:-1]
+    )
+
+
+def test_red_10_values_of_the_environment_are_not_recorded(shared: Agent) -> None:
+    """
+    What the session's environment calls a secret is one wherever it is typed.
+    """
+    shared.ask("new", id="known", repo="/tmp", argv=["cat"], env={"DB_PASSWORD": "swordfish"})
+    shared.ask("send", id="known", text="the word is swordfish, they say")
+
+    assert typed(shared, "known") == ["the word is [REDACTED:known_value], they say\r"]
+    assert "swordfish" not in file_of(shared, "known").read_text()
+
+
+def test_red_11_a_password_is_recorded_as_its_length(shared: Agent) -> None:
+    """
+    What a terminal does not show is not stored.
+    """
+    shared.new("quiet", "/bin/sh", "-c", "stty -echo; echo ask''ed; read x; cat")
+    shared.ask("wait", id="quiet", until="asked", timeout_ms=LONG)
+    shared.ask("send", id="quiet", text="swordfish")
+
+    assert typed(shared, "quiet") == ["[no-echo input, 10 bytes]"]
+
+
+def test_log_29_many_at_once(shared: Agent) -> None:
+    """
+    Every input of two hundred clients is recorded once, in the order in which it was typed.
+    """
+    shared.new("crowd", "/bin/sh", "-c", "stty -echo -icanon; echo set; exec cat")
+    shared.ask("wait", id="crowd", until="set", timeout_ms=LONG)
+    with ThreadPoolExecutor(20) as clients:
+        numbers = [f"n{number:03}" for number in range(200)]
+        list(clients.map(lambda one: shared.ask("send", id="crowd", text=one), numbers))
+    eventually(lambda: all(one in shared.transcript("crowd") for one in numbers))
+
+    texts = [one.strip() for one in typed(shared, "crowd")]
+
+    assert sorted(texts) == numbers
+    assert texts == [one for one in shared.transcript("crowd").split() if one in set(numbers)]
+
+
+@pytest.mark.parametrize("victim", ["host", "daemon"])
+def test_must_hold_2_what_was_acknowledged_survives(agent: Agent, victim: str) -> None:
+    """
+    After `kill -9` under load every acknowledged input is recorded once, and the chain is whole.
+    """
+    k = K(agent)
+    agent.new("work")
+    done = []
+    for number in range(3):  # a session whose hosts die more often is given up
+        done.append(f"echo mark{number}")
+        k.output("work", done[-1])
+        slay(agent.pid_of("work" if victim == "host" else "daemon"))
+        eventually(lambda: k.output("work", "true") == "")
+
+    text = "".join(typed(agent, "work"))
+
+    assert [text.count(one + "\x1b") + text.count(one + "\r") for one in done] == [1] * len(done)
+    assert agent.cli("verify", "work").returncode == 0
+    if victim == "host":
+        assert len(payloads(agent, "work", "host_recovered")) == len(done)
+
+
+def test_a_renamed_session_takes_its_record_along(shared: Agent) -> None:
+    """
+    The events are found under the new name; an earlier session of that name keeps its own.
+    """
+    first = shared.new("second")
+    shared.ask("kill", id="second")
+    shared.new("first")
+    shared.ask("rename", id="first", name="second")
+
+    assert payloads(shared, "second", "rename") == [{"type": "rename", "name": "second"}]
+    older = recorded(shared, "second", instance=first["instance"])
+    assert older[-1]["kind"]["payload"]["type"] == "exited"
+
+
+def test_log_19_damage_is_shown_where_it_is(agent: Agent) -> None:
+    """
+    What can be read of a damaged journal is still shown, with the damage in its place.
+    """
+    agent.new("work", "cat")
+    agent.ask("send", id="work", text="one")
+    agent.cli("stop")
+    path = file_of(agent, "work")
+    first, *others = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + b"gar\x1bbage\n" + b"".join(others))
+
+    lines = agent.cli("replay", "work").stdout.splitlines()
+
+    assert lines[1] == r"damaged: gar\u001bbage"
+    assert len(lines) == len(others) + 2
+    assert agent.cli("verify", "work").returncode == 1
