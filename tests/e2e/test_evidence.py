@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def test_what_happens_in_a_session_is_recorded(shared: Agent) -> None:
     assert "previous_hash" not in events[0]
 
 
-def test_replay_and_verify_on_the_command_line(agent: Agent) -> None:
+def test_replay_on_the_command_line(agent: Agent) -> None:
     """
     A line for each event, as the seed prints it, also of a session of an earlier daemon.
     """
@@ -80,31 +81,114 @@ def test_replay_and_verify_on_the_command_line(agent: Agent) -> None:
 
     lines = agent.cli("replay", "work").stdout.splitlines()
     events = json.loads(agent.cli("replay", "work", "--json").stdout)
-    checked = agent.cli("verify", "work", "--json")
 
     assert len(lines) == len(events) > 3
     assert lines[0].endswith(" UTC work exec cat in /tmp")
     assert " send 4 bytes" in lines[1]
-    assert json.loads(checked.stdout)["event_count"] == len(events)
-    assert checked.returncode == 0
     unknown = agent.cli("replay", "nobody")
     assert (unknown.returncode, "unknown session nobody" in unknown.stderr) == (1, True)
 
 
-def test_log_02_verify_names_the_first_bad_event(agent: Agent) -> None:
+def verified(agent: Agent, *words: str) -> tuple[int, Any]:
+    """Return the exit status of `verify`, and what it says."""
+    done = agent.cli("verify", *words, "--json")
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_verify_knows_what_is_signed(agent: Agent) -> None:
     """
-    A changed byte is found, and the exit status says so.
+    A session that runs is verified to its last checkpoint, one that was stopped to its end.
+    """
+    agent.new("work", "cat")
+    agent.ask("send", id="work", text="one")
+
+    running = verified(agent, "work")
+    eventually(lambda: verified(agent, "work")[1]["signed_count"] > 0)
+    agent.cli("stop")
+    stopped = verified(agent, "work")
+
+    assert (running[0], running[1]["result"]) == (3, "verified_to_checkpoint")
+    assert (stopped[0], stopped[1]["result"]) == (0, "verified")
+    assert stopped[1]["event_count"] == stopped[1]["signed_count"]
+    assert agent.cli("verify", "--all").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda data: data.replace(b'"argv":["cat"]', b'"argv":["dog"]'), "event 1: its hash"),
+        (lambda data: data[: data.rindex(b"\n", 0, -1) + 1], "it is missing"),
+        (lambda _data: b"", "its journal is gone"),
+    ],
+    ids=["LOG-02 changed", "LOG-05 cut", "emptied"],
+)
+def test_must_hold_5_verify_names_what_was_changed(
+    agent: Agent, change: Callable[[bytes], bytes], said: str
+) -> None:
+    """
+    The first bad event is named, and the exit status says so.
     """
     agent.new("work", "cat")
     agent.ask("send", id="work", text="one")
     agent.cli("stop")
     path = file_of(agent, "work")
-    path.write_bytes(path.read_bytes().replace(b'"argv":["cat"]', b'"argv":["dog"]'))
+    path.write_bytes(change(path.read_bytes()))
 
-    checked = agent.cli("verify", str(path))
+    status, result = verified(agent, "--all")
 
-    assert checked.returncode == 1
-    assert checked.stdout.startswith("failed: event 1: its hash does not match")
+    assert status == 1
+    assert any(said in one.get("first_error", "") for one in result if one["result"] == "failed")
+
+
+def test_a_deleted_journal_shows(agent: Agent) -> None:
+    """
+    The chain of checkpoints knows every session that there was.
+    """
+    agent.new("work", "cat")
+    agent.cli("stop")
+    file_of(agent, "work").unlink()
+
+    status, result = verified(agent, "--all")
+
+    assert (status, result[0]["first_error"]) == (1, "its journal is gone")
+
+
+def test_log_38_verify_elsewhere_with_the_public_key_alone(agent: Agent, tmp_path: Path) -> None:
+    """
+    Three files are enough: the journal, the checkpoints and the public key. Another key fails.
+    """
+    agent.new("work", "cat")
+    agent.cli("stop")
+    names = {"work.jsonl": file_of(agent, "work"), "points": Path(agent.layout.checkpoints)}
+    for name, path in names.items():
+        (tmp_path / name).write_bytes(path.read_bytes())
+    (tmp_path / "pub").write_text(agent.cli("key", "export-public").stdout)
+    agent.cli("key", "rotate")
+    (tmp_path / "other").write_text(agent.cli("key", "export-public").stdout)
+    words = [str(tmp_path / "work.jsonl"), "--checkpoints", str(tmp_path / "points"), "--key"]
+
+    right = agent.cli("verify", *words, str(tmp_path / "pub"))
+    wrong = agent.cli("verify", *words, str(tmp_path / "other"))
+
+    assert right.returncode == 0
+    assert (wrong.returncode, "unknown key" in wrong.stdout) == (1, True)
+    assert agent.cli("verify", "work").returncode == 0  # signed before the rotation
+
+
+def test_log_13_the_key_is_nowhere_but_in_its_file(agent: Agent) -> None:
+    """
+    It is not in the log directory, and nobody but its owner may read it.
+    """
+    agent.new("work", "cat")
+    agent.cli("stop")
+
+    private = Path(agent.layout.keys) / "signing.pem"
+
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert not str(private).startswith(agent.layout.log_dir)
+    secret = private.read_text().splitlines()[1]
+    for path in Path(agent.layout.log_dir).iterdir():
+        assert secret not in path.read_text(errors="replace")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +274,7 @@ def test_must_hold_2_what_was_acknowledged_survives(agent: Agent, victim: str) -
     text = "".join(typed(agent, "work"))
 
     assert [text.count(one + "\x1b") + text.count(one + "\r") for one in done] == [1] * len(done)
-    assert agent.cli("verify", "work").returncode == 0
+    assert verified(agent, "work")[1]["result"] != "failed"
     if victim == "host":
         assert len(payloads(agent, "work", "host_recovered")) == len(done)
 

@@ -30,6 +30,7 @@ _RUNS = {
     "tools": ("tools", "tools"),
     "redact": ("redact", "redact"),
     "verify": ("verify", "verify"),
+    "key": ("key", "key"),
     "status": ("lifecycle", "status"),
     "stop": ("lifecycle", "stop"),
     "restart": ("lifecycle", "restart"),

@@ -41,6 +41,16 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         return f"{self.base or self.home}/config.toml"
 
     @property
+    def keys(self) -> str:
+        """The key that signs checkpoints, and the public ones; never in the log directory."""
+        return f"{self.base or self.home}/keys"
+
+    @property
+    def checkpoints(self) -> str:
+        """Signed: how long each journal of this home was, and when."""
+        return f"{self.home}/checkpoints.jsonl"
+
+    @property
     def http_token(self) -> str:
         """What a caller must show whom the kernel does not identify as ourselves."""
         return f"{self.base or self.home}/http-token"

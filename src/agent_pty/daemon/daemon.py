@@ -121,6 +121,11 @@ class Daemon:
         self._index.check()
         self._save_index()
 
+    @property
+    def sessions(self) -> Sequence[tuple[str, str]]:
+        """Instance and name of every session."""
+        return [(record.instance, record.name) for record in self._registry.records]
+
     async def hold(self, listener: socket.socket) -> None:
         """Give the keeper a duplicate of the socket at which clients find us."""
         await self._keeper.hold(listener)

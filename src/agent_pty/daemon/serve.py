@@ -14,6 +14,7 @@ from typing import Any
 from agent_pty.core.isolation import isolated
 from agent_pty.core.layout import Layout
 from agent_pty.daemon import idle
+from agent_pty.daemon.checkpointing import Checkpointing
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.daemon.listening import Listening
 from agent_pty.daemon.own_http import OwnHttp, served
@@ -108,6 +109,8 @@ async def _serve(
     daemon = Daemon(layout, isolated=in_own_processes, relisten=relisten, adopt=adopt)
     server = UnixServer(daemon.handle)
     await daemon.start()
+    checkpoints = Checkpointing(layout, lambda: daemon.sessions)
+    checkpoints.start()
     _obey_signals(daemon)
     await listen()
     on_listening()
@@ -121,7 +124,9 @@ async def _serve(
     server.stop_accepting()
     if stopping.keep:
         server.abandon()  # and cancel nothing: they ask the next daemon again
+    checkpoints.follow()  # they are forgotten when they have ended
     await daemon.close(stopping)
+    await checkpoints.close()
     await asyncio.sleep(_LAST_WORDS if server.clients else 0)
     server.close()
     if not stopping.successor:

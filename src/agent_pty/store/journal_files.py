@@ -51,3 +51,17 @@ def find(directory: str, name: str, instance: str | None = None) -> str | None:
         return newest if os.path.exists(newest) else None
     other = path_of(directory, name, instance)
     return other if os.path.exists(other) else None
+
+
+def all_of(directory: str) -> list[str]:
+    """Return the paths of all journals of a directory."""
+    with contextlib.suppress(FileNotFoundError):
+        names = sorted(name for name in os.listdir(directory) if name.endswith(_ENDING))
+        paths = [f"{directory}/{name}" for name in names]
+        return [path for path in paths if instance_of(path) is not None]
+    return []
+
+
+def find_anywhere(directory: str, instance: str) -> str | None:
+    """Return the path of an instance's journal, whatever its name is now; None: it is gone."""
+    return next((path for path in all_of(directory) if instance_of(path) == instance), None)

@@ -20,7 +20,7 @@ def page(path: str, *, after: int, most_bytes: int) -> list[bytes]:
     size, begun = 0, not after
     with open(path, "rb") as file:
         file.seek(_start(file, after))
-        for line in _whole_lines(file):
+        for line in whole_lines(file):
             number = _sequence(line)
             if number is not None:
                 begun = number > after
@@ -36,7 +36,7 @@ def page(path: str, *, after: int, most_bytes: int) -> list[bytes]:
 def lines(path: str) -> Iterator[bytes]:
     """Yield every whole line, in bounded memory."""
     with open(path, "rb") as file:
-        yield from _whole_lines(file)
+        yield from whole_lines(file)
 
 
 def torn_tail(path: str) -> int:
@@ -48,7 +48,8 @@ def torn_tail(path: str) -> int:
         return step - (file.read(step).rfind(b"\n") + 1) if size else 0
 
 
-def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
+def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines from here on that have an end."""
     while (line := file.readline(_LONGEST_LINE)).endswith(b"\n"):
         yield line[:-1]
 

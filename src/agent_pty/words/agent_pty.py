@@ -40,6 +40,7 @@ CLIENT_COMMANDS = (
     "tools",
     "redact",
     "verify",
+    "key",
     "help",
 )
 
