@@ -10,6 +10,7 @@ import ast
 import itertools
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -171,6 +172,13 @@ def unsafe_logs(root: Path) -> list[str]:
     ]
 
 
+def equal_names(root: Path) -> list[str]:
+    """Find test files of the same name: pytest loads only the first of them."""
+    paths = sorted((root / "tests").rglob("test_*.py"))
+    counts = Counter(path.name for path in paths)
+    return [f"{path}: has the name of another file" for path in paths if counts[path.name] > 1]
+
+
 Check = Callable[[Path], list[str]]
 CHECKS: tuple[Check, ...] = (
     long_files,
@@ -179,6 +187,7 @@ CHECKS: tuple[Check, ...] = (
     swallowed_errors,
     assigned_from_outside,
     unsafe_logs,
+    equal_names,
 )
 
 
@@ -289,3 +298,15 @@ def test_trial_28_parameters_come_in_the_same_order_everywhere(values: str, tmp_
     )
 
     assert PARAMETERS[values] in done.stdout + done.stderr
+
+
+def test_two_test_files_of_one_name_are_seen(tmp_path: Path) -> None:
+    """
+    Of two, both are named; files of other names are not.
+    """
+    for folder in ("a", "b"):
+        (tmp_path / "tests" / folder).mkdir(parents=True)
+        (tmp_path / "tests" / folder / "test_same.py").touch()
+    (tmp_path / "tests" / "a" / "test_other.py").touch()
+
+    assert len(equal_names(tmp_path)) == 2

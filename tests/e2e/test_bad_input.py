@@ -57,6 +57,7 @@ CODES = {
     "daemon_running": 1,
     "daemon_unreachable": 1,
     "disk_full": 1,
+    "evidence_unavailable": 1,
     "answer_gone": 1,
     "error": 1,
     "exited": 5,
