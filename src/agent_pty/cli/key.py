@@ -41,7 +41,7 @@ COMMANDS = (
                     help="default: show",
                 ),
             ),
-            examples=("agent-pty key", "agent-pty key export-public > agent-pty.pub"),
+            examples=("agent-pty key", "agent-pty key export-public"),
         ),
     ),
 )
