@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Callable, Iterable
 
@@ -30,6 +31,8 @@ class Checkpointing:
         self._followed: dict[str, Followed] = {}
         self._signed_at: dict[str, float] = {}
         self._chain: Checkpoints | None = None
+        # A look that is cancelled goes on in its thread: the last one waits for it.
+        self._looking = threading.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -61,14 +64,16 @@ class Checkpointing:
             await asyncio.to_thread(self._look, set(), final=True)
 
     def _look(self, present: set[str], *, final: bool) -> None:
-        for instance, journal in list(self._followed.items()):
-            gone = instance not in present
-            try:
-                self._sign(journal, final=final or gone)
-            except OSError as error:
-                log.line(f"daemon: no checkpoint of {journal.name}: {error}")
-            if gone:
-                del self._followed[instance]
+        with self._looking:
+            for instance, journal in list(self._followed.items()):
+                gone = instance not in present
+                try:
+                    self._sign(journal, final=final or gone)
+                except Exception as error:  # noqa: BLE001  a bad key or file must not end the daemon
+                    log.line(f"daemon: no checkpoint of {journal.name}: {error!r}")
+                if gone:
+                    self._followed.pop(instance, None)
+                    self._signed_at.pop(instance, None)
 
     def _sign(self, journal: Followed, *, final: bool) -> None:
         path = journal_files.find(self._layout.log_dir, journal.name, journal.instance)
@@ -80,7 +85,7 @@ class Checkpointing:
         due = final or journal.ended or since > _MOST_SECONDS
         if not (due or journal.unsigned >= _MOST_UNSIGNED):
             return
-        found = journal.checkpoint()
+        found = journal.end
         if found is None:
             return
         if self._chain is None:

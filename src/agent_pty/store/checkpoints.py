@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from agent_pty.core.evidence.chain import ChainCheck
 from agent_pty.core.evidence.checkpoint import Checkpoint, digest, last_number, signed
 from agent_pty.store import journal_reader
+from agent_pty.store.atomic import write_all
 from agent_pty.store.signing_key import SigningKey
 
-_CHUNK = 1 << 20
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -56,12 +56,16 @@ class Followed:
                 self._ended |= event["kind"]["payload"].get("type") == "exited"
                 self._offset += len(line) + 1
 
-    def checkpoint(self) -> tuple[int, str] | None:
-        """Return count and head to be signed; None if there is nothing to sign."""
+    @property
+    def end(self) -> tuple[int, str] | None:
+        """Count and head to be signed; None if there is nothing to sign."""
         if self._check.head is None or not self.unsigned:
             return None
-        self._signed = self._check.count
         return self._check.count, self._check.head
+
+    def note_signed(self, count: int) -> None:
+        """A checkpoint covers that many events now."""
+        self._signed = count
 
 
 class Checkpoints:
@@ -73,11 +77,10 @@ class Checkpoints:
         self._number, self._previous = _end(path)
 
     def add(self, journal: Followed, count: int, head: str, *, closed: bool) -> None:
-        """Sign how long a journal is, and put it on the disk."""
-        self._number += 1
+        """Sign how long a journal is, and put it on the disk; if that fails nothing has changed."""
         line = signed(
             Checkpoint(
-                number=self._number,
+                number=self._number + 1,
                 instance=journal.instance,
                 name=journal.name,
                 count=count,
@@ -91,11 +94,20 @@ class Checkpoints:
         )
         fd = os.open(self._path, _FLAGS, 0o600)
         try:
-            os.write(fd, line + b"\n")
+            # Half a line, of a crash or of a full disk, would spoil the next one.
+            whole = os.fstat(fd).st_size - journal_reader.torn_tail(self._path)
+            os.ftruncate(fd, whole)
+            try:
+                write_all(fd, line + b"\n")
+            except OSError:
+                os.ftruncate(fd, whole)
+                raise
             os.fdatasync(fd)
         finally:
             os.close(fd)
+        self._number += 1
         self._previous = digest(line)
+        journal.note_signed(count)
 
 
 def lines(path: str) -> Iterator[bytes]:
