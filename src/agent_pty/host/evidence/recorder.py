@@ -13,11 +13,14 @@ from agent_pty.core.redaction.secret_name import is_secret_name
 from agent_pty.host import events
 from agent_pty.host.evidence.typed_text import TypedText
 from agent_pty.host.principal import Principal
+from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.ops.model import Spec
 from agent_pty.process import table
 from agent_pty.store.journal import Journal
 
-# States of a cell that end it.
+# Kinds of input that end what runs.
+_STOPPING = frozenset({InputKind.INTERRUPT, InputKind.QUIT})
+# States of a cell in which it may go on.
 _OPEN = frozenset({"fired", "running", "waiting", "timeout"})
 
 
@@ -50,14 +53,18 @@ class Recorder:
         self._wrote(self._journal)
 
     def intend(self, data: bytes, *, kind: str, by: Principal, entered: bool, unseen: bool) -> int:
-        """Record what is about to be typed, or refuse it; return the place of the record."""
+        """Record what is about to be typed, or refuse it; return the place of the record.
+
+        What stops a program is never refused: if it cannot be recorded, the gap is.
+        """
         piece = self._typed.piece(data, unseen=unseen)
         action = evidence.SendKeys(
             bytes=list(piece.text), input=kind, entered=entered, held=piece.held
         )
-        place = self._journal.append(action, _principal(by))
+        write = self._journal.attempt if kind in _STOPPING else self._journal.append
+        place = write(action, _principal(by))
         self._wrote(self._journal)
-        return place
+        return place or 0
 
     def link(self, number: int, place: int) -> None:
         """The event *number* is the intent at *place*."""
