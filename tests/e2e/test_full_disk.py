@@ -205,7 +205,7 @@ def test_log_21_on_a_full_disk_nothing_is_typed_unrecorded(user: Agent, disk: Sm
         while True:  # a block that was begun takes some more
             user.ask("send", id="work", text="true")
     with pytest.raises(EvidenceUnavailable, match="make room"):
-        user.ask("send", id="work", text="echo un''recorded")
+        user.ask("send", id="work", text="echo un''recorded", enter=False)
     screen = user.ask("screen", id="work")["text"]
     user.ask("interrupt", id="work")
     user.ask("resize", id="work", rows=30, cols=90)
@@ -218,6 +218,8 @@ def test_log_21_on_a_full_disk_nothing_is_typed_unrecorded(user: Agent, disk: Sm
     events = user.ask("replay", id="work")
     kinds = [one["kind"]["payload"] for one in events]
     gap = next(one for one in kinds if one["type"] == "gap")
+    typed = [bytes(one["bytes"]) for one in kinds if one["type"] == "send_keys"]
+    assert typed[-1] == b"echo re''corded\r"
     assert gap["missing"]["resize"] == 1
     assert gap["missing"]["send_keys"] == 1
     assert user.cli("verify", "work").returncode in (0, 3)

@@ -63,6 +63,7 @@ class Recorder:
         )
         write = self._journal.attempt if kind in _STOPPING else self._journal.append
         place = write(action, _principal(by))
+        self._typed.recorded(piece)
         self._wrote(self._journal)
         return place or 0
 

@@ -18,10 +18,14 @@ _MOST_HELD = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What is recorded of some input now; *held* bytes of it are recorded later."""
+    """What is recorded of some input now; *held* bytes of it are recorded later.
+
+    *waiting* is all that is held back once the input has been recorded.
+    """
 
     text: bytes
     held: int = 0
+    waiting: bytes = b""
 
 
 class TypedText:
@@ -34,11 +38,12 @@ class TypedText:
     def piece(self, data: bytes, *, unseen: bool) -> Piece:
         """Return what to record of *data*; if *unseen* the terminal does not show it: a secret."""
         if unseen:
-            self._held = b""
             return Piece(f"[no-echo input, {len(data)} bytes]".encode())
         if not any(one in _ENDS for one in data) and len(self._held) < _MOST_HELD:
-            self._held += data
-            return Piece(b"", held=len(data))
-        whole, self._held = self._held + data, b""
+            return Piece(b"", held=len(data), waiting=self._held + data)
         redactor = Redactor(self._known)
-        return Piece(redactor.feed(whole) + redactor.close())
+        return Piece(redactor.feed(self._held + data) + redactor.close())
+
+    def recorded(self, piece: Piece) -> None:
+        """The piece was recorded; one that was refused was not typed, and leaves no trace."""
+        self._held = piece.waiting
