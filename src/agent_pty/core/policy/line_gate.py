@@ -1,0 +1,215 @@
+"""The gate of one session: keys make a line, and the line that would run is judged. Pure.
+
+A judgement changes nothing. Only what is typed after it is taken over, by its `accept`: a line that
+was refused has defined no alias and no variable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from agent_pty.core.policy.history_expansion import expands_history, switches_expansion_on
+from agent_pty.core.policy.input_line import GIVE_UP, InputLine, Submitted
+from agent_pty.core.policy.keystroke import Keystroke
+from agent_pty.core.policy.policy_file import BUILT_IN, Policy
+from agent_pty.core.policy.shell_scope import Scope
+from agent_pty.core.policy.shell_tree import missing_end
+from agent_pty.core.policy.verdict import (
+    ALLOWED,
+    LONGEST,
+    OPAQUE,
+    Verdict,
+    asking,
+    judged,
+    stricter,
+)
+
+# So many lines may belong together: quotes, loops, here-documents.
+_MOST_CONTINUED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a gate knows: the line, what the shell remembers, and lines that wait for more."""
+
+    line: InputLine
+    scope: Scope
+    # Lines that were submitted and that the shell has not run, because it waits for more.
+    before: tuple[str, ...] = ()
+    # Whether the shell's line is surely the one above.
+    certain: bool = True
+    # Whether the shell takes parts of a line from its history; sessions switch that off.
+    history_expansion: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict on *command*, all that would run; call *accept* when it is typed."""
+
+    verdict: Verdict
+    command: str
+    accept: Callable[[], None]
+
+
+def since_given_up(strokes: list[Keystroke]) -> tuple[bool, list[Keystroke]]:
+    """Return whether Ctrl-C gives up the line, and the keys after it."""
+    last = max((at for at, one in enumerate(strokes) if one.typed == GIVE_UP), default=None)
+    return last is not None, strokes if last is None else strokes[last + 1 :]
+
+
+class LineGate:
+    """Follows what is typed into a shell, whatever pieces it comes in.
+
+    *changed* is called whenever the state is another one.
+    """
+
+    def __init__(
+        self,
+        policy: Policy = BUILT_IN,
+        *,
+        history_expansion: bool = True,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._policy = policy
+        self._changed = changed
+        self._state = State(InputLine(), Scope(), history_expansion=history_expansion)
+
+    @property
+    def state(self) -> State:
+        """What is known."""
+        return self._state
+
+    def become(self, state: State) -> None:
+        """Know this from now on."""
+        self._state = state
+        self._changed()
+
+    def forget(self) -> None:
+        """Nothing is known of what was typed before."""
+        self.become(replace(self._state, line=InputLine(opaque=True), before=(), certain=False))
+
+    def use(self, policy: Policy) -> None:
+        """Judge by these rules from now on."""
+        self._policy = policy
+
+    @property
+    def line(self) -> str:
+        """What stands on the line, as far as it is known."""
+        return self._state.line.text
+
+    @property
+    def certain(self) -> bool:
+        """Whether the shell's line is surely known."""
+        return self._state.certain and not self._state.line.opaque
+
+    @property
+    def open(self) -> bool:
+        """Whether a paste or a quoted key has begun: the shell cannot be asked."""
+        return self._state.line.keystrokes.open
+
+    @property
+    def begun(self) -> str:
+        """The beginning of a key that was typed already."""
+        return self._state.line.keystrokes.begun
+
+    def keystrokes(self, keys: str) -> list[Keystroke]:
+        """Cut keys as they will be cut when they are judged."""
+        return self._state.line.keystrokes.copy().feed(keys)
+
+    def send(self, keys: str) -> Verdict:
+        """Judge keys, and take them over if nothing is against it."""
+        judgement = self.judge(keys)
+        if judgement.verdict.action == "allow":
+            judgement.accept()
+        return judgement.verdict
+
+    def judge(self, keys: str) -> Judgement:
+        """Judge what these keys would run; without Enter nothing runs, and nothing is judged."""
+        line, scope = self._state.line.copy(), self._scope()
+        given_up, strokes = since_given_up(self.keystrokes(keys))
+        known = self._state.certain or given_up
+        known = known and all(one.kind != "edit" for one in strokes)
+        return self._judgement(line.feed(keys), line, scope, self._state.before, certain=known)
+
+    def judge_code(self, text: str) -> Judgement:
+        """Judge text that an empty prompt is given as one unit."""
+        line = InputLine()
+        found = [Submitted(text, opaque=False)]
+        return self._judgement(found, line, self._scope(), (), certain=True)
+
+    def know(self, text: str, at: int, *, whole: bool) -> None:
+        """Take over what the shell says of its line; *whole*: also of the lines before it."""
+        line = InputLine()
+        line.insert(text)
+        line.move(at)
+        before = () if whole else self._state.before
+        self.become(replace(self._state, line=line, before=before, certain=True))
+
+    def doubt(self) -> None:
+        """The shell's line may be another one: something else may have taken what was typed."""
+        if self._state.certain:
+            self.become(replace(self._state, certain=False))
+
+    def prompt(self) -> None:
+        """The shell has drawn a prompt: no line waits for more.
+
+        What was typed before it, without Enter, stands on the new line unless a program took it.
+        """
+        line = self._state.line
+        certain = not line.text and not line.opaque and not line.keystrokes.begun
+        self.become(replace(self._state, before=(), certain=certain))
+
+    def _scope(self) -> Scope:
+        return self._state.scope.inner(self._state.scope.positional)
+
+    def _judgement(
+        self,
+        submitted: Iterable[Submitted | None],
+        line: InputLine,
+        scope: Scope,
+        before: tuple[str, ...],
+        *,
+        certain: bool,
+    ) -> Judgement:
+        verdict, texts, expands = ALLOWED, list[str](), self._state.history_expansion
+        lines = list(submitted)
+        if sum(len(one.text) for one in lines if one is not None) > LONGEST:
+            after = replace(self._state, line=line, scope=scope, before=(), certain=certain)
+            return self._too_much(lines, after)
+        for one in lines:
+            if one is None:  # Ctrl-C
+                before = ()
+                continue
+            texts.append("\n".join([*before, one.text]))
+            expands |= switches_expansion_on(one.text)
+            found, before = self._submitted(one, scope, before, expands=expands)
+            verdict = stricter(verdict, found)
+        after = State(line, scope, before, certain=certain, history_expansion=expands)
+        return Judgement(
+            verdict=verdict, command="\n".join(texts), accept=lambda: self.become(after)
+        )
+
+    def _too_much(self, lines: list[Submitted | None], after: State) -> Judgement:
+        """Judge more lines at once than can be followed, as one text."""
+        command = "\n".join(one.text for one in lines if one is not None)
+        verdict = judged(command, after.scope, self._policy)
+        return Judgement(verdict=verdict, command=command, accept=lambda: self.become(after))
+
+    def _submitted(
+        self, line: Submitted, scope: Scope, before: tuple[str, ...], *, expands: bool
+    ) -> tuple[Verdict, tuple[str, ...]]:
+        """Judge a line together with those before it that the shell has not run yet."""
+        together = "\n".join([*before, line.text])
+        if line.opaque:
+            span = (0, len(line.text))
+            return asking(OPAQUE, span, "keys whose effect only the shell knows are in it"), ()
+        if expands and expands_history(line.text):
+            span = (0, len(line.text))
+            return asking(OPAQUE, span, "only the shell knows what it takes from its history"), ()
+        # What is too long to be followed is not parsed for its end, either.
+        readable = len(before) < _MOST_CONTINUED and len(together) <= LONGEST
+        end = missing_end(together) if readable else None
+        used = scope if end is None else scope.inner()
+        verdict = judged(together + (end or ""), used, self._policy)
+        return verdict, () if end is None else (*before, line.text)
