@@ -1,0 +1,1 @@
+"""Proofs of sessions: what their records say, as JSON, Markdown and HTML."""
