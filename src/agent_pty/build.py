@@ -11,7 +11,19 @@ import hashlib
 import os
 
 _DIGITS = 16
-_SOURCES = (".py", ".sh", ".js", ".fish", ".zsh", ".gdb", ".md", "script", "psqlrc", ".zshenv")
+_SOURCES = (
+    ".py",
+    ".sh",
+    ".js",
+    ".fish",
+    ".zsh",
+    ".gdb",
+    ".css",
+    ".md",
+    "script",
+    "psqlrc",
+    ".zshenv",
+)
 
 
 @functools.cache

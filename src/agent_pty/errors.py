@@ -10,13 +10,25 @@ AgentPtyError
 │   ├── KeyReused
 │   ├── AnswerGone         it was carried out; its answer is no longer kept
 │   ├── UnknownCell
+│   ├── UnknownFork
+│   ├── ForkInUse          a session still works in it
+│   ├── UnmergedWork       the fork has work that is nowhere else
+│   ├── MergeConflict      the work of a fork does not fit into its source
 │   ├── NotOffered         the op exists, but not for this caller or on this surface
+│   ├── OperatorOnly       it decides about agents, so no agent may ask for it
 │   ├── NotPermitted       the settings do not permit it to agents, or a person must first
 │   ├── Unauthorized       the caller must show the token
 │   ├── Forbidden          a web page of another site sent it
 │   ├── BadConfig          `config.toml` cannot be read
 │   └── Usage              the command line is wrong
+├── Refused                the policy is against it; nothing was typed or started
+│   ├── PolicyDenied       no approval can lift this
+│   ├── ApprovalRequired   somebody must approve it first
+│   └── SecretPrompt       a person must enter the secret
 ├── SpawnFailed            the program could not be started
+│   └── GuardUnavailable   its execs cannot be judged, as was asked for
+├── ForkFailed             no copy was made, and nothing is left of one
+├── TmuxFailed             tmux is not installed, does not answer or refused a command
 ├── SessionEnded           the program is gone; there is nothing to type into
 ├── WaitTimeout            the condition did not come true in time
 ├── CellActive             one cell at a time, and one is running
@@ -118,10 +130,44 @@ class UnknownCell(CallerError, LookupError):
     code = "unknown_cell"
 
 
+class UnknownFork(CallerError, LookupError):
+    """No fork has this name."""
+
+    code = "unknown_fork"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"unknown fork {name}: agent-pty forks lists them", id=name)
+
+
+class ForkInUse(CallerError):
+    """A session still works in the fork."""
+
+    code = "fork_in_use"
+
+
+class UnmergedWork(CallerError):
+    """The fork has work that is nowhere else."""
+
+    code = "unmerged_work"
+
+
+class MergeConflict(CallerError):
+    """The work of a fork does not fit into its source; nothing was changed."""
+
+    code = "merge_conflict"
+
+
 class NotOffered(CallerError):
     """The op exists, but not for this caller or on this surface."""
 
     code = "not_offered"
+
+
+class OperatorOnly(CallerError):
+    """Only an operator may ask for it: a caller outside of every session, at the Unix socket."""
+
+    code = "operator_only"
+    exit_status = 3
 
 
 class NotPermitted(CallerError):
@@ -155,10 +201,53 @@ class Usage(CallerError):
     exit_status = 2
 
 
+class Refused(AgentPtyError):
+    """The policy is against it; *details* have the rule, the place of the reason and the remedy."""
+
+    code = "refused"
+    exit_status = 3
+
+
+class PolicyDenied(Refused):
+    """A rule denies it, and no approval can lift that."""
+
+    code = "policy_denied"
+
+
+class ApprovalRequired(Refused):
+    """A rule demands that somebody approves it first."""
+
+    code = "approval_required"
+
+
+class SecretPrompt(Refused):
+    """The program asks for a secret, which a person must enter."""
+
+    code = "secret_prompt"
+
+
 class SpawnFailed(AgentPtyError):
     """The program could not be started; nothing was left behind."""
 
     code = "spawn_failed"
+
+
+class ForkFailed(AgentPtyError):
+    """No copy was made, and nothing is left of one."""
+
+    code = "fork_failed"
+
+
+class GuardUnavailable(SpawnFailed):
+    """The system does not let us judge the execs of a session; nothing was started."""
+
+    code = "guard_unavailable"
+
+
+class TmuxFailed(AgentPtyError):
+    """tmux is not installed, does not answer, or refused a command."""
+
+    code = "tmux_failed"
 
 
 class SessionEnded(AgentPtyError):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import traceback
+from collections.abc import Callable
 
 _STDERR = 2
 
@@ -18,8 +19,13 @@ class Log:
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
+        self._clean: Callable[[str], str] = str
         self._missing = 0
         self._torn = False
+
+    def clean_by(self, clean: Callable[[str], str]) -> None:
+        """Take secrets out of every entry from now on."""
+        self._clean = clean
 
     def line(self, text: str) -> None:
         """Write one line."""
@@ -33,11 +39,18 @@ class Log:
         before = "\n" if self._torn else ""
         if self._missing:
             before += f"log: {self._missing} entries before this one could not be written\n"
-        data = (before + text).encode(errors="backslashreplace")
+        data = (before + self._cleaned(text)).encode()
         written = self._written(data)
         self._missing = 0 if written == len(data) else self._missing + 1
         # A full disk may take some of an entry; the next one must not be joined to it.
         self._torn = 0 < written < len(data) or (self._torn and not written)
+
+    def _cleaned(self, text: str) -> str:
+        plain = text.encode(errors="backslashreplace").decode()
+        try:
+            return self._clean(plain)
+        except Exception as error:  # noqa: BLE001  the rule of this file
+            return f"log: an entry is left out, its secrets could not be found: {error!r}\n"
 
     def _written(self, data: bytes) -> int:
         """Return how many bytes were written."""
@@ -50,3 +63,4 @@ class Log:
 _log = Log(_STDERR)
 line = _log.line
 error = _log.error
+clean_by = _log.clean_by

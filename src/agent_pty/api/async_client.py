@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from agent_pty.ops.model import Stopped
 
 _SERIAL_BYTES = 12
+# Of a daemon that is being replaced.
+_MOST_TRIES = 5
 
 
 class AsyncClient(AsyncClientOperations):
@@ -70,10 +72,25 @@ class AsyncClient(AsyncClientOperations):
         """Stop the daemon and end its sessions, or `keep` them; return when it has ended."""
         import asyncio  # noqa: PLC0415  importing the API must be quick
 
+        await self._reach()
         stopped = await super().shutdown(keep=keep, successor=successor)
         if not successor:
             await asyncio.to_thread(address.wait_until_gone, self._where)
         return stopped
+
+    async def _reach(self) -> None:
+        """See that a daemon answers: `shutdown` is asked once, and must not meet one that dies."""
+        from agent_pty.api.question import Question  # noqa: PLC0415  it loads the request types
+
+        for left in reversed(range(_MOST_TRIES)):
+            question = Question("status", {}, serial=os.urandom(_SERIAL_BYTES).hex())
+            try:
+                await self._answer(question, start=address.left_behind(self._where))
+            except DaemonUnreachable:
+                if not left or not address.left_behind(self._where):
+                    raise
+            else:
+                return
 
     async def ask(self, op: str, /, **fields: Any) -> Any:
         """Return the answer of any op by its name; fields that are None are left out."""
@@ -91,9 +108,10 @@ class AsyncClient(AsyncClientOperations):
         question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
         return json.loads(await self._answer(question))
 
-    async def _answer(self, question: Question) -> bytes:
-        """Send the question until its answer comes."""
-        connection = self._pool.take() or await self.connect(start=self._may_start(question))
+    async def _answer(self, question: Question, *, start: bool | None = None) -> bytes:
+        """Send the question until its answer comes; *start*: whether a daemon may be started."""
+        may_start = self._may_start(question) if start is None else start
+        connection = self._pool.take() or await self.connect(start=may_start)
         while True:
             try:
                 line = await connection.answer_to(question.line)

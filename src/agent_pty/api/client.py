@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from agent_pty.ops.model import Stopped
 
 _SERIAL_BYTES = 12
+# Of a daemon that is being replaced.
+_MOST_TRIES = 5
 
 
 class Client(ClientOperations):
@@ -82,10 +84,25 @@ class Client(ClientOperations):
 
     def shutdown(self, *, keep: bool = False, successor: bool = False) -> Stopped:
         """Stop the daemon and end its sessions, or `keep` them; return when it has ended."""
+        self._reach()
         stopped = super().shutdown(keep=keep, successor=successor)
         if not successor:
             address.wait_until_gone(self._where)
         return stopped
+
+    def _reach(self) -> None:
+        """See that a daemon answers: `shutdown` is asked once, and must not meet one that dies."""
+        from agent_pty.api.question import Question  # noqa: PLC0415  it loads the request types
+
+        for left in reversed(range(_MOST_TRIES)):
+            question = Question("status", {}, serial=os.urandom(_SERIAL_BYTES).hex())
+            try:
+                self._answer(question, start=address.left_behind(self._where))
+            except DaemonUnreachable:
+                if not left or not address.left_behind(self._where):
+                    raise
+            else:
+                return
 
     def ask(self, op: str, /, **fields: Any) -> Any:
         """Return the answer of any op by its name; fields that are None are left out.
@@ -107,9 +124,10 @@ class Client(ClientOperations):
         question = Question(op, fields, serial=os.urandom(_SERIAL_BYTES).hex())
         return json.loads(self._answer(question))
 
-    def _answer(self, question: Question) -> bytes:
-        """Send the question until its answer comes."""
-        connection = self._pool.take() or self.connect(start=self._may_start(question))
+    def _answer(self, question: Question, *, start: bool | None = None) -> bytes:
+        """Send the question until its answer comes; *start*: whether a daemon may be started."""
+        may_start = self._may_start(question) if start is None else start
+        connection = self._pool.take() or self.connect(start=may_start)
         while True:
             try:
                 line = connection.answer_to(question.line)

@@ -11,7 +11,7 @@ import os
 import textwrap
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -124,6 +124,8 @@ class _Source:
         if origin is Literal:
             self.uses.add("Literal")
             return f"Literal[{', '.join(repr(value) for value in arguments)}]"
+        if origin is Sequence:  # it comes as a list
+            origin = list
         if origin in (list, dict):
             inner = ", ".join(self.type_of(one, given=given) for one in arguments)
             return f"{self._container(origin, given=given)}[{inner}]"

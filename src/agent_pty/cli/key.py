@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+
 from agent_pty.cli.command import Invocation, client_command, write
 from agent_pty.core.command import Command, part
+from agent_pty.core.process_mark import RLIMIT_LOCKS, is_mark
+from agent_pty.errors import OperatorOnly
 from agent_pty.store.signing_key import SigningKey, public_keys
 
 
@@ -13,6 +17,7 @@ def key(call: Invocation) -> int:
     signing = SigningKey(directory)
     what = call.options.action
     if what == "rotate":
+        _refuse_inside_session()
         old = signing.id
         new = signing.rotate()
         return call.show(
@@ -24,6 +29,12 @@ def key(call: Invocation) -> int:
     known = sorted({signing.id} | public_keys(directory).keys())
     text = f"{signing.id} signs; known: {', '.join(known)}; in {directory}"
     return call.show({"id": signing.id, "known": known, "directory": directory}, text)
+
+
+def _refuse_inside_session() -> None:
+    """Refuse what only operators may do, if this process belongs to a session."""
+    if is_mark(resource.getrlimit(RLIMIT_LOCKS)[0]):
+        raise OperatorOnly("key rotate is for operators: run it in a terminal outside of sessions")
 
 
 COMMANDS = (

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.cli.policy_option import POLICY
 from agent_pty.cli.serve_http import ALLOW_REMOTE
 from agent_pty.client.connection import connect
 from agent_pty.core.command import Command, part
@@ -52,7 +54,8 @@ def serve(call: Invocation) -> int:
         sys.stdout.flush()
 
     http = OwnHttp(address=place[0], port=place[1], remote=remote, say=say) if place else None
-    run(where, on_listening=say, http=http)
+    policy = call.options.policy
+    run(where, on_listening=say, http=http, policy=policy and os.path.abspath(policy))
     return 0
 
 
@@ -89,10 +92,12 @@ def stop_daemon(where: Layout, *, keep: bool, successor: bool = False) -> dict[s
     with connect(where, start=home.left_behind(where)) as connection:
         left = connection.ask("shutdown", keep=keep, successor=successor)
         connection.until_closed()
-    # Its lock is free when its process has ended.
-    lock = Lock(where.daemon_lock)
-    lock.acquire(patience=_GONE_SECONDS)
-    lock.release()
+    # Its lock is free when its process has ended. One that is known by its socket alone may have
+    # another home than follows from that.
+    if os.path.isdir(where.run):
+        lock = Lock(where.daemon_lock)
+        lock.acquire(patience=_GONE_SECONDS)
+        lock.release()
     return {"survivors": [], "spared": [], **(left or {})}  # an older daemon says nothing
 
 
@@ -139,10 +144,10 @@ COMMANDS = (
         "A daemon that a command started ends after ten minutes without session and\n"
         "client, or after AGENT_PTY_IDLE (90s, 30m; 0: never).",
         Command(
-            parts=(_LOG_DIR, _HTTP, ALLOW_REMOTE),
+            parts=(_LOG_DIR, POLICY, _HTTP, ALLOW_REMOTE),
             examples=(
                 "agent-pty serve --socket ~/.agent-pty.sock",
-                "agent-pty serve --http 127.0.0.1:4319",
+                "agent-pty serve --http 127.0.0.1:4319 --policy agent-pty-policy.json",
                 "agent-pty serve --socket /tmp/ci.sock --log-dir ./logs",
             ),
         ),

@@ -28,7 +28,11 @@ _RUNS = {
     "mcp-stdio": ("mcp_stdio", "mcp_stdio"),
     "mcp": ("mcp_install", "install"),
     "tools": ("tools", "tools"),
+    "demo": ("demo", "demo"),
+    "diff": ("diff", "diff"),
+    "record": ("record", "record"),
     "redact": ("redact", "redact"),
+    "policy": ("policy", "policy"),
     "verify": ("verify", "verify"),
     "key": ("key", "key"),
     "status": ("lifecycle", "status"),
@@ -36,10 +40,15 @@ _RUNS = {
     "restart": ("lifecycle", "restart"),
     "doctor": ("doctor.command", "doctor"),
     "attach": ("attach", "attach"),
+    "secret": ("secret", "secret"),
     "top": ("top.command", "top"),
     "skill": ("skill", "skill"),
 }
+# One word more makes these run in the client.
+_RUNS_WITH = {("replay", "--play"): ("play", "play")}
 _HELP = ("-h", "--help")
+# `list` with one of these shows more than the sessions of a daemon.
+_MORE_THAN_LIVING = frozenset({"--all", "--tmux"})
 
 
 def commands() -> dict[str, Subcommand]:
@@ -76,11 +85,14 @@ def _run(words: list[str], socket: str | None) -> int:
     words = _asked(words)
     name = words[0]
     if name in _RUNS:
-        return _run_here(name, words[1:], socket)
+        return _run_here(name, words[1:], socket, *_RUNS[name])
+    for (command, option), where_it_runs in _RUNS_WITH.items():
+        if name == command and option in words and not _asks_for_help(words):
+            return _run_here(name, words[1:], socket, *where_it_runs)
     if name in (*_HELP, "--version") or _asks_for_help(words):
         _print(name, words)
     where = locate(os.environ, cwd=here(), socket=socket)
-    if name == "list" and nothing_to_list(where):
+    if name == "list" and not _MORE_THAN_LIVING.intersection(words) and nothing_to_list(where):
         return list_nothing(words)
     return full.send(where, "agent-pty", words)
 
@@ -107,8 +119,7 @@ def _print(name: str, words: list[str]) -> None:
     agent_pty.parsed(words)
 
 
-def _run_here(name: str, words: list[str], socket: str | None) -> int:
-    module, function = _RUNS[name]
+def _run_here(name: str, words: list[str], socket: str | None, module: str, function: str) -> int:
     imported = importlib.import_module(f"agent_pty.cli.{module}")
     run: Run = getattr(imported, function)
     call = Invocation(parse(parser(_subcommand(name, words, imported)), words), socket=socket)

@@ -11,6 +11,7 @@ from typing import Any
 
 from agent_pty.cli.command import Invocation, client_command
 from agent_pty.cli.mcp_standing import Standing
+from agent_pty.cli.policy_option import POLICY, offer_policy
 from agent_pty.client.directory import here
 from agent_pty.core.command import Command, part
 
@@ -23,6 +24,7 @@ _MOST_FAILURES = 10
 
 def mcp_stdio(call: Invocation) -> int:
     """Carry MCP messages; a gateway or daemon that dies is followed by the next one."""
+    offer_policy(call.layout, call.options.policy)
     wire = Wire(call)
     for _ in range(_MOST_FAILURES):
         if wire.carry():
@@ -206,6 +208,7 @@ COMMANDS = (
                     help="which tools to offer (default: all)",
                 ),
                 part("log_dir", "--log-dir", metavar="DIR", help="as for serve"),
+                POLICY,
             ),
             examples=("agent-pty mcp-stdio", "agent-pty mcp-stdio --tools terminal"),
         ),

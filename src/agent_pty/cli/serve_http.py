@@ -8,6 +8,7 @@ import os
 import sys
 
 from agent_pty.cli.command import Invocation, client_command
+from agent_pty.cli.policy_option import POLICY, offer_policy
 from agent_pty.core.command import Command, part
 from agent_pty.core.layout import Layout
 from agent_pty.errors import DaemonUnreachable
@@ -27,6 +28,7 @@ ALLOW_REMOTE = part(
 
 def serve_http(call: Invocation) -> int:
     """Have the daemon serve HTTP until Ctrl-C; a daemon that dies is followed by the next one."""
+    offer_policy(call.layout, call.options.policy)
     wanted = {"addr": call.options.addr, "allow_remote": call.options.allow_remote}
     failures, shown, crashed = 0, "", False
     while failures < _MOST_FAILURES:
@@ -98,6 +100,7 @@ COMMANDS = (
                 ),
                 ALLOW_REMOTE,
                 part("log_dir", "--log-dir", metavar="DIR", help="as for serve"),
+                POLICY,
             ),
             examples=(
                 "agent-pty serve-http --addr 127.0.0.1:4319",

@@ -60,6 +60,8 @@ class Connection:
             answer = self._file.readline()
         except TimeoutError as error:
             raise DaemonUnreachable("the daemon takes requests but does not answer") from error
+        except ConnectionError:  # it died with our request unread
+            answer = b""
         if not answer:
             raise DaemonUnreachable("the daemon closed the connection without an answer")
         return answer

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import select
 import site
 import socket
@@ -21,6 +22,7 @@ from agent_pty import build
 from agent_pty.core.frame import Frame, FrameReader, Kind, encoded
 from agent_pty.core.isolation import isolated
 from agent_pty.core.layout import Layout
+from agent_pty.core.process_mark import RLIMIT_LOCKS, is_guarded_mark
 from agent_pty.errors import DaemonError
 
 _PATIENCE = 20.0
@@ -29,6 +31,7 @@ _LARGEST_LOG = 4 * 1024 * 1024
 
 def start_daemon(layout: Layout) -> None:
     """Return once a daemon listens; if several clients want one, one starts it."""
+    _refuse_in_guarded_session()
     isolated(os.environ)  # a wrong value is refused here, where somebody reads the error
     _make_room(layout)
     with _only_one(layout):
@@ -41,6 +44,16 @@ def start_daemon(layout: Layout) -> None:
             os.close(write)
             if not _told(read):
                 raise DaemonError(f"the daemon did not start: see {layout.log}")
+
+
+def _refuse_in_guarded_session() -> None:
+    """Start nothing whose execs another daemon would judge, and that could not guard any itself."""
+    limit, _ = resource.getrlimit(RLIMIT_LOCKS) if sys.platform == "linux" else (0, 0)
+    if is_guarded_mark(limit):
+        raise DaemonError(
+            "no daemon can be started inside a guarded session: start it outside, or use the one "
+            "that has this session"
+        )
 
 
 def _make_room(layout: Layout) -> None:

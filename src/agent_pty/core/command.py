@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agent_pty.core.budget import BYTES_PER_TOKEN, fitted
-from agent_pty.core.duration import seconds
+from agent_pty.core.duration import long_seconds, seconds
 from agent_pty.core.layout import expanded
 from agent_pty.core.short_json import shortened
 from agent_pty.errors import Usage
@@ -41,11 +41,18 @@ class Call(Protocol):
     def terminal(self) -> bool:
         """Whether standard output is a terminal: a person reads it."""
 
+    @property
+    def watched(self) -> bool:
+        """Whether standard error is a terminal: a person sees how long work goes on."""
+
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer, or raise its error; fields that are None are left out."""
 
     async def events(self, **fields: Any) -> int:
         """Print the events that `watch` yields until the caller disconnects; return the status."""
+
+    async def approval_events(self, name: str | None) -> int:
+        """Print the requests for approval of a session or of all, until the caller disconnects."""
 
     async def print(self, text: str) -> None:
         """Write to the caller's standard output, as it is."""
@@ -104,8 +111,7 @@ class Command:
     It sends one request and prints *text* of the answer; *finish* does the printing itself and
     returns the exit status; *run* does everything. *name* and *summary* are those of the op unless
     given. With *local* it runs in the client, which needs the caller's own terminal. Fields in
-    *hidden* are not on the command line; those in *unlisted* are, but not in its help, because what
-    they ask for does not exist yet.
+    *hidden* are not on the command line.
     """
 
     examples: Sequence[str]
@@ -117,7 +123,6 @@ class Command:
     summary: str | None = None
     local: bool = False
     hidden: frozenset[str] = field(default_factory=frozenset)
-    unlisted: frozenset[str] = field(default_factory=frozenset)
 
 
 # -- parts that many commands share
@@ -159,17 +164,25 @@ def duration(
     into: str, flag: str = "--timeout", *, default: str | None = None, note: str = ""
 ) -> Part:
     """Return an option such as `--timeout 5m` for a field in milliseconds."""
-    name = flag.removeprefix("--")
     shown = f" (default: {default})" if default else ""
+    text = f"500ms, 30s, 5m{note}{shown}"
+    return _duration(into, flag, seconds, default=default, help=text)
+
+
+def long_duration(into: str, flag: str, *, note: str) -> Part:
+    """Return an option such as `--older-than 30d` for a field in milliseconds."""
+    return _duration(into, flag, long_seconds, help=f"90s, 12h, 30d: {note}")
+
+
+def _duration(into: str, flag: str, read: Callable[..., float], **options: Any) -> Part:
+    name = flag.removeprefix("--")
 
     async def fill(call: Call) -> Fields:
         given = getattr(call.options, name)
-        return {into: None if given is None else round(seconds(given, what=name) * 1000)}
+        return {into: None if given is None else round(read(given, what=name) * 1000)}
 
     flags = (flag, "-t") if flag == "--timeout" else (flag,)
-    given = argument(
-        *flags, dest=name, default=default, metavar="DUR", help=f"500ms, 30s, 5m{note}{shown}"
-    )
+    given = argument(*flags, dest=name, metavar="DUR", **options)
     return Part(arguments=(given,), fields=(into,), fill=fill)
 
 
@@ -224,6 +237,17 @@ def directory(into: str = "repo") -> Part:
         return {into: _joined(call.cwd, given)}
 
     given = argument("--repo", metavar="DIR", help="directory to start in (default: here)")
+    return Part(arguments=(given,), fields=(into,), fill=fill)
+
+
+def path_option(into: str, flag: str, **options: Any) -> Part:
+    """Return an option for a path, which begins at the caller's directory; none by default."""
+
+    async def fill(call: Call) -> Fields:
+        given = getattr(call.options, into)
+        return {into: None if given is None else _joined(call.cwd, await expand(call, given))}
+
+    given = argument(flag, dest=into, metavar="DIR", **options)
     return Part(arguments=(given,), fields=(into,), fill=fill)
 
 

@@ -20,7 +20,7 @@ _ANSWERS: Final = frozenset(("output", "text", "content", "exit_code", "survivor
 # The fields of the contract's objects that may be empty. An object is known by a field that no
 # other has.
 _CONTRACT: Final = {
-    "tmux_session": frozenset(("env", "process_id", "log_path", "tmux_session")),
+    "tmux_session": frozenset(("env", "rows", "cols", "process_id", "log_path", "tmux_session")),
     "spans": frozenset(("spans",)),
     "spinner_lines": frozenset(
         [
@@ -47,6 +47,10 @@ _CONTRACT: Final = {
     "session_count": frozenset(("socket", "trace_path", "error", "pid")),
     "unchanged": frozenset(("rows",)),
     "daemon_running": frozenset(("socket", "log_dir", "checks", "orphans")),
+    "source_id": frozenset(("branch",)),
+    "freed_bytes": frozenset(("removed", "kept")),
+    # Not of the contract, but an answer: there is nothing to merge.
+    "diff_bytes": frozenset(("files",)),
     "ok": frozenset(("data", "error", "details", "detail")),
 }
 

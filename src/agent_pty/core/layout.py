@@ -71,6 +71,31 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         return f"{self.log_dir}/sessions.json"
 
     @property
+    def traces(self) -> str:
+        """One line for each request; no session may have a journal of this name."""
+        return f"{self.log_dir}/traces.jsonl"
+
+    @property
+    def older_traces(self) -> str:
+        """What `traces` was before it became too large."""
+        return f"{self.log_dir}/traces.1.jsonl"
+
+    @property
+    def proofs(self) -> str:
+        """Where the proofs of sessions are."""
+        return f"{self.log_dir}/proofs"
+
+    @property
+    def past_sessions(self) -> str:
+        """What is known of past sessions; no journal can have this name."""
+        return f"{self.session_index}.past"
+
+    @property
+    def forks(self) -> str:
+        """What is known of forks, a file for each."""
+        return f"{self.log_dir}/forks"
+
+    @property
     def log_dir_note(self) -> str:
         """Names the log directory, for callers who give only the socket."""
         return f"{self.home}/log_dir"
@@ -111,18 +136,37 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
         return f"{self.run}/keys.jsonl"
 
     @property
+    def policy_copy(self) -> str:
+        """The policy in force, for the daemon after this one."""
+        return f"{self.run}/policy.json"
+
+    @property
     def sessions(self) -> str:
         """One directory per session instance."""
         return f"{self.run}/sessions"
+
+    @property
+    def looks(self) -> str:
+        """What git needs for a look at a work tree; each is there for a moment."""
+        return f"{self.run}/looks"
 
     @property
     def aside(self) -> str:
         """Files of another version that could not be read."""
         return f"{self.home}/aside"
 
+    @property
+    def tmux_socket(self) -> str:
+        """The tmux server of this home; not in `run`, because it outlives all that is there."""
+        return f"{self.home}/tmux.sock"
+
     def host_socket(self, host: str) -> str:
         """Where host *host* listens."""
         return f"{self.run}/{host}.sock"
+
+    def pane_sockets(self, instance: str) -> str:
+        """Return what the names of the sockets begin with at which programs in tmux meet us."""
+        return f"{self.run}/{instance}"
 
     def session(self, instance: str) -> str:
         """The directory of one session instance."""
@@ -131,6 +175,10 @@ class Layout(NamedTuple):  # every client call makes one, and dataclasses take 1
     def spec(self, instance: str) -> str:
         """What is fixed about one session instance."""
         return f"{self.session(instance)}/spec.json"
+
+    def exports(self, instance: str) -> str:
+        """Where the shell of one session instance writes what it exports, when it is asked."""
+        return f"{self.session(instance)}/exports"
 
     def loss(self, instance: str) -> str:
         """When and why one session instance was lost, if it was."""

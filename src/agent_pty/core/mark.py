@@ -21,7 +21,8 @@ that other code may print has the nonce. A program with a fixed prompt (sqlite3)
 is the answer of a shell that was asked what stands on its line: the status of its last command,
 `vi` in the command mode of vi, the cursor, and the text, quoted so that it has no controls.
 
-Marks without `apty=` are not ours. Others with a wrong secret are counted as forged.
+Marks without `apty=` are not ours. Others with a wrong secret are counted as forged; after output
+was lost, a token that is not known is only ignored, until the next one is announced.
 """
 
 from __future__ import annotations
@@ -89,6 +90,7 @@ class ScannerState(msgspec.Struct, frozen=True, array_like=True):
     number: int = 0
     tokens: list[str] = []  # the newest is the last
     spent: str = ""
+    missed: bool = False  # an earlier build does not save it
 
 
 class MarkScanner:
@@ -104,6 +106,7 @@ class MarkScanner:
         self._spent: set[str] = set()
         self._reports: list[LineReport] = []
         self._forged = 0
+        self._missed = False
 
     def feed(self, data: bytes) -> list[tuple[int, Mark]]:
         """Return each mark that ends in *data*, with the offset in *data* right after it."""
@@ -132,9 +135,11 @@ class MarkScanner:
         if secret == self._nonce:
             token = match[5].decode() if match[5] else None
             valid = self._is_current(kind, number, token)
+            self._missed = self._missed and not (valid and kind in "BD")
             return Mark(kind=kind, number=number, code=code) if valid else None
         if secret not in self._tokens:
-            self._forged += 1
+            # A token may have been announced in output that was lost; D has the nonce.
+            self._forged += not self._missed or kind == "D"
         elif secret == self._tokens[-1] and kind != "D" and kind not in self._spent:
             self._spent |= {kind} & _ONCE
             return Mark(kind=kind, number=self._number, code=code)
@@ -178,6 +183,15 @@ class MarkScanner:
         forged, self._forged = self._forged, 0
         return forged
 
+    def miss(self) -> None:
+        """Note that output was lost, and perhaps marks with it."""
+        self._missed = True
+
+    @property
+    def missed(self) -> bool:
+        """Whether output was lost and no prompt was announced since."""
+        return self._missed
+
     @property
     def within(self) -> bool:
         """Whether a mark may have begun and not ended."""
@@ -186,12 +200,14 @@ class MarkScanner:
     @property
     def state(self) -> ScannerState:
         """What `resume` needs to continue."""
-        return ScannerState(self._begun, self._number, self._tokens, "".join(sorted(self._spent)))
+        spent = "".join(sorted(self._spent))
+        return ScannerState(self._begun, self._number, self._tokens, spent, self._missed)
 
     def resume(self, state: ScannerState) -> None:
         """Continue where another scanner stopped."""
         self._begun, self._number = state.begun, state.number
         self._tokens, self._spent = list(state.tokens), set(state.spent)
+        self._missed = state.missed
 
 
 def pieces(data: bytes, marks: list[tuple[int, Mark]]) -> Iterator[tuple[bytes, Mark | None]]:

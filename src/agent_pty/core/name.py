@@ -8,6 +8,8 @@ from collections.abc import Container
 from agent_pty.errors import BadRequest
 
 LONGEST = 64
+# The journal of a session is named after it, and these would be the files of traces.
+_RESERVED = frozenset({"traces", "traces.1"})
 _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9._-]{{0,{LONGEST - 1}}}", re.ASCII)
 
 
@@ -21,6 +23,15 @@ def checked(name: str) -> str:
         "beginning with a letter, digit or '_' and without '..'",
         field="id",
     )
+
+
+def usable(name: str) -> str:
+    """Return *name* if a new session may be called so."""
+    if checked(name).lower() in _RESERVED:
+        raise BadRequest(
+            f"bad session name {name!r}: the files of traces have it, choose another", field="id"
+        )
+    return name
 
 
 def generated(taken: Container[str], prefix: str = "s") -> str:

@@ -6,6 +6,7 @@ They are per line: `^` and `$` match at the borders of each line, unless `(?-m)`
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import re2
 
@@ -18,20 +19,32 @@ _PER_LINE = "(?m)"
 _MEMORY = 8 * 1024 * 1024
 
 
+class BadPattern(ValueError):
+    """RE2 does not take a pattern; the text says why."""
+
+
+def linear(pattern: str) -> Any:
+    """Return a program of RE2, whose time is linear and whose memory is bounded."""
+    options = re2.Options()
+    options.max_mem = _MEMORY
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not accepted"
+        shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+        raise BadPattern(shown) from error
+
+
 @functools.lru_cache(maxsize=256)
 def compiled(pattern: str) -> Search:
     """Return a search for *pattern*, or say what is wrong with it."""
     if len(pattern) > _LONGEST:
         raise BadRequest(f"a pattern of {len(pattern)} characters; at most {_LONGEST}")
-    options = re2.Options()
-    options.max_mem = _MEMORY
-    options.log_errors = False
     try:
-        program = re2.compile(_PER_LINE + pattern, options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else "not accepted"
-        shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
-        raise BadRequest(f"compile wait regex {pattern!r}: {shown}", pattern=pattern) from error
+        program = linear(_PER_LINE + pattern)
+    except BadPattern as error:
+        raise BadRequest(f"compile wait regex {pattern!r}: {error}", pattern=pattern) from error
 
     def search(text: str, *, before: str = "", after: str = "") -> str | None:
         # RE2 looks at the characters around the part that it searches, but finds nothing in them.

@@ -15,10 +15,14 @@ _BYTES = 7
 _MARK = 1 << 8 * _BYTES
 
 
-def process_mark(instance: str) -> int:
+# Of a session whose execs are judged: no daemon can work inside of it.
+_GUARDED = 1 << (8 * _BYTES + 1)
+
+
+def process_mark(instance: str, *, guarded: bool = False) -> int:
     """Return the number of a session, from its instance."""
     digest = hashlib.blake2b(instance.encode(), digest_size=_BYTES).digest()
-    return _MARK | int.from_bytes(digest, "big")
+    return _MARK | int.from_bytes(digest, "big") | (_GUARDED if guarded else 0)
 
 
 def is_mark(limit: int) -> bool:
@@ -27,4 +31,18 @@ def is_mark(limit: int) -> bool:
     >>> is_mark(process_mark("any")), is_mark(1024)
     (True, False)
     """
-    return _MARK <= limit < 2 * _MARK
+    return _MARK <= limit & ~_GUARDED < 2 * _MARK
+
+
+def plain_mark(limit: int) -> int:
+    """Return a mark as it is without a guard.
+
+    >>> plain_mark(process_mark("any", guarded=True)) == process_mark("any")
+    True
+    """
+    return limit & ~_GUARDED
+
+
+def is_guarded_mark(limit: int) -> bool:
+    """Whether a limit is the mark of a session whose execs are judged."""
+    return is_mark(limit) and bool(limit & _GUARDED)

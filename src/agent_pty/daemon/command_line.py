@@ -178,6 +178,7 @@ class CommandLine:
             interrupted=self._interrupted,
             bookmark=None if asked.bookmark is None else asked.text(asked.bookmark),
             terminal=asked.shows_a_person,
+            watched=asked.tells_a_person,
             k_max=asked.k_max,
             environment=no_environment if asked.build is None else caller.environment,
         )

@@ -4,57 +4,57 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+import functools
 import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
-from agent_pty import log, ops
+import msgspec
+
+from agent_pty import log
 from agent_pty.core.layout import Layout
-from agent_pty.daemon.admission import check_offered, check_version, principal
+from agent_pty.daemon.admission import principal
+from agent_pty.daemon.approvals import DaemonApprovals
 from agent_pty.daemon.bus import Bus
+from agent_pty.daemon.checkpointing import Checkpointing
 from agent_pty.daemon.command_line import CommandLine, Ops
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
+from agent_pty.daemon.fork_work import ForkWork
 from agent_pty.daemon.gateway_client import Adopt, GatewayClient, Take
-from agent_pty.daemon.host_link import HostLink
+from agent_pty.daemon.gc import Collector
+from agent_pty.daemon.idle import session_limit
 from agent_pty.daemon.index import Index
+from agent_pty.daemon.journal_pages import JournalPages, RecordedEvent
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.past_events import PastAndPresent
+from agent_pty.daemon.past_screens import PastScreens
+from agent_pty.daemon.policing import Policing
+from agent_pty.daemon.policy import DaemonPolicy
 from agent_pty.daemon.pool import Pool
+from agent_pty.daemon.proofs import Proofs
 from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
-from agent_pty.daemon.run_to_end import RunToEnd
-from agent_pty.daemon.status import host_facts, identity
-from agent_pty.errors import AgentPtyError, BadRequest, UnknownSession
-from agent_pty.host import message
-from agent_pty.host.message import Addressed, AddressedStream
+from agent_pty.daemon.requests import Requests
+from agent_pty.daemon.retirement import Retirement
+from agent_pty.daemon.status import evidence_facts, host_facts, identity, paused
+from agent_pty.daemon.tmux_adoption import TmuxAdoption
+from agent_pty.daemon.tmux_panes import TmuxPanes
+from agent_pty.daemon.tracing import Tracing
+from agent_pty.errors import AgentPtyError
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import Ended, HostEnded, KeeperEvent
+from agent_pty.ops.gc import Collected, Gc
 from agent_pty.ops.mcp import Mcp
-from agent_pty.ops.model import Ending, Killed, SessionInfo, Stopped, Wanted
-from agent_pty.ops.op import (
-    LARGEST_PAGE,
-    Head,
-    Keyed,
-    Op,
-    Request,
-    content,
-    convert,
-    decode,
-    decode_head,
-    encode,
-    failure,
-    success,
-)
+from agent_pty.ops.model import Ending, Killed, PastSession, SessionInfo, Stopped, Wanted
+from agent_pty.ops.past_screen import PastScreen, ScreenAt
+from agent_pty.ops.proof import Proof
 from agent_pty.ops.words import Words
-from agent_pty.store import journal_files
-from agent_pty.store.journal_reader import page
 from agent_pty.store.ledger import Ledger
-from agent_pty.transports.caller import Answered, Caller, HandedOver, Streaming, pouring
+from agent_pty.store.policy_store import KeptPolicy
+from agent_pty.transports.caller import Answered, Caller
 
 _STOP_SECONDS = 10.0
 
@@ -77,11 +77,12 @@ class Daemon:
         isolated: bool,
         relisten: Callable[[], Awaitable[None]],
         adopt: Adopt,
+        policy: KeptPolicy,
     ) -> None:
         self.layout = layout
+        self._kept_policy = policy
         self.stopping: asyncio.Future[Stopping] = asyncio.get_running_loop().create_future()
         self._stopped: asyncio.Future[Stopped] = asyncio.get_running_loop().create_future()
-        self._started = time.time()
         self._keeper = KeeperClient(
             layout, on_event=self._keeper_event, on_new=self._new_keeper, relisten=relisten
         )
@@ -93,33 +94,59 @@ class Daemon:
             isolated=isolated,
             on_death=self._host_died,
             on_event=self._bus.relay,
+            policy=lambda: self.policy.message,
         )
         self._registry = Registry(layout, self._pool)
-        self._ender = Ender(layout, self._keeper, self._pool, self._registry)
-        self._creator = Creator(
-            self._keeper, self._pool, self._registry, self._ender, variables=layout.variables_for
+        self._index = Index(layout)
+        self.checkpoints = Checkpointing(layout, lambda: self.sessions)
+        self._retirement = Retirement(self._registry, self._index, self.checkpoints)
+        self._collector = Collector(layout, self._registry, self._index, self.checkpoints)
+        self._panes = TmuxPanes(layout, self._keeper)
+        self._ender = Ender(
+            layout, self._keeper, self._pool, self._registry, self._retirement, panes=self._panes
         )
-        self._recovery = Recovery(
-            layout=layout,
+        self._creator = Creator(
+            layout,
+            self._keeper,
+            self._pool,
+            self._registry,
+            self._ender,
+            judge=self._policing.judge_start,
+            panes=self._panes,
+            idle_stop=session_limit(layout),
+            guard=lambda: self.policy.current.file.guard,
+        )
+        self._past = PastAndPresent(self._bus, self._registry)
+        self._tracing = Tracing(layout)
+        ledger, authority = Ledger(layout.key_ledger), self._policing.authority
+        self._requests = Requests(self, self._registry, ledger, self._tracing, authority)
+
+    @functools.cached_property
+    def _recovery(self) -> Recovery:
+        return Recovery(
+            layout=self.layout,
             keeper=self._keeper,
             pool=self._pool,
             registry=self._registry,
             creator=self._creator,
             ender=self._ender,
+            panes=self._panes,
         )
-        self._past = PastAndPresent(self._bus, self._registry)
-        self._ledger = Ledger(layout.key_ledger)
-        self._changes = RunToEnd()
-        # Who opens a stream, for the command line that acts in their name.
-        self._calling: ContextVar[Caller] = ContextVar("calling")
-        self._index = Index(layout.session_index)
+
+    @functools.cached_property
+    def tmux(self) -> TmuxAdoption:
+        """Panes of people's tmux servers."""
+        return TmuxAdoption(self._registry, self._creator, self._ender, self._panes)
 
     async def start(self) -> None:
         """Find the keeper and every session that is there."""
+        self._started = time.time()
+        self._tracing.start()
         held = await self._recovery.find_all(self._index.endings())
         await self._gateway.begin(held.gateway)
-        self._index.check()
-        self._save_index()
+        self._index.begin(self._registry.entries, lambda: self._registry.instances)
+        self.save_index()
+        await self.forks.forking.remove_unfinished()
 
     @property
     def sessions(self) -> Sequence[tuple[str, str]]:
@@ -135,7 +162,7 @@ class Daemon:
             ending = Ending(code=event.ended.code, signal=event.ended.signal)
             self._registry.ended(event.instance, ending)
             self._ender.forget_oldest()
-            self._save_index()
+            self.save_index()
         elif isinstance(event, HostEnded):
             self._recovery.note_cause(event.host, code=event.code, signal=event.signal)
 
@@ -145,91 +172,14 @@ class Daemon:
     def _host_died(self, host: str) -> Coroutine[Any, Any, None]:
         return self._recovery.host_died(host)
 
-    # -- the road
+    @property
+    def caller(self) -> Caller:
+        """Who sent the present request."""
+        return self._requests.caller
 
     async def handle(self, payload: bytes, caller: Caller) -> Answered:
         """Answer one request, whatever transport brought it."""
-        by = principal(caller)
-        try:
-            head = decode_head(payload)
-            check_version(head)
-            op = ops.find(head.op)
-            check_offered(op, caller)
-            if op.where == "session":
-                return await self._forward(op, head, payload, by)
-            if op.stream:
-                return await self._open(op, head, payload, caller)
-            return await self._answer(op, decode(op, payload), payload)
-        except Exception as error:  # noqa: BLE001  one request's mistake must not reach the others
-            return failure(error)
-
-    async def _forward(
-        self, op: Op, head: Head, payload: bytes, by: message.Caller
-    ) -> bytes | Streaming:
-        if head.id is None:
-            raise BadRequest(f"invalid request: {op.name} needs the field `id`", field="id")
-        if not op.stream:
-            return await self._ask_host(head.id, payload, by)
-        record = self._registry.find(head.id)
-        link = await self._registry.link(record)
-        asked = AddressedStream(instance=record.instance, name=record.name, caller=by)
-        stream = await link.stream(asked, payload)
-        if not stream.opened:
-            return stream.head
-        return Streaming(head=stream.head, pour=pouring(stream.chunks()), give=stream.give)
-
-    async def _ask_host(self, name: str, payload: bytes, by: message.Caller) -> bytes:
-        record = self._registry.find(name)
-        link = await self._registry.link(record)
-        asked = Addressed(instance=record.instance, name=record.name, caller=by)
-        return await link.request(asked, payload)
-
-    async def _open(
-        self, op: Op, head: Head, payload: bytes, caller: Caller
-    ) -> Streaming | HandedOver:
-        """Open a stream of the daemon's own."""
-        if head.id is not None:
-            self._registry.find(head.id)  # a stream that has begun can refuse nothing
-        self._calling.set(caller)
-        opened, opening = await op.handler(self, decode(op, payload)), success(op, None)
-        if isinstance(opened, CommandLine):
-            return Streaming(head=opening, pour=opened.pour, give=opened.give, patient=True)
-        if callable(opened):
-            return HandedOver(head=opening, take=opened)
-        return Streaming(head=opening, pour=pouring(opened))
-
-    async def _answer(self, op: Op, request: Request, payload: bytes) -> bytes:
-        answering = self._answer_once(op, request, payload)
-        # Half a `new` is a program that nobody can find.
-        to_its_end = op.mutates and not op.waits
-        try:
-            return await (self._changes.do(answering) if to_its_end else answering)
-        except OSError as error:  # a key that cannot be saved: nothing was done
-            return failure(error)
-
-    async def _answer_once(self, op: Op, request: Request, payload: bytes) -> bytes:
-        key = request.key if isinstance(request, Keyed) else None
-        resume = op.resume if self._ledger.interrupted(key) else None
-        results: list[Any] = []
-
-        async def act() -> bytes:
-            try:
-                result = await (resume or op.handler)(self, request)
-            except AgentPtyError as error:
-                if self.leaves_everything:
-                    raise  # this is no answer: the next daemon takes it up
-                return failure(error)
-            if op.mutates:
-                self._save_index()
-            results.append(result)
-            return success(op, result)
-
-        answer = await self._ledger.once(
-            key, payload, act, continues=op.continues, durable=op.mutates
-        )
-        if results and op.afterwards is not None:
-            await op.afterwards(self, request, results[0])
-        return answer
+        return await self._requests.handle(payload, caller)
 
     # -- ops: what `ops.context.Registry` promises
 
@@ -244,9 +194,19 @@ class Daemon:
 
     async def list(self) -> list[SessionInfo]:
         """List sessions."""
+        await self._recovery.seek_all(await self._panes.follow_names(self._registry.records))
         listed = await self._registry.list()
         self._ender.forget_oldest()
         return listed
+
+    async def past(self, *, after: str | None) -> Sequence[PastSession]:
+        """List past sessions, a page of them."""
+        return await self._index.page(self._registry.entries(), after=after)
+
+    async def gc(self, asked: Gc) -> Collected:
+        """Remove records of past sessions."""
+        by = msgspec.to_builtins(principal(self._requests.caller))
+        return await self._collector.collect(asked, by)
 
     async def kill(self, name: str) -> Killed:
         """End a session."""
@@ -255,31 +215,78 @@ class Daemon:
             self._bus.publish("killed", name, survivors=len(killed.survivors))
         return killed
 
-    async def journal_page(self, name: str, instance: str | None, *, after: int) -> Sequence[bytes]:
+    async def start_approved(self, request: str, patience: float) -> bool:
+        """Return whether an operator approves the start of a program."""
+        return await self._policing.start_gate.decided(request, patience)
+
+    @property
+    def approvals(self) -> DaemonApprovals:
+        """What waits for an operator."""
+        return self._policing.approvals
+
+    @property
+    def policy(self) -> DaemonPolicy:
+        """The rules in force."""
+        return self._policing.policy
+
+    @functools.cached_property
+    def _policing(self) -> Policing:
+        return Policing(
+            self.layout,
+            self._kept_policy,
+            self._pool,
+            self._registry,
+            caller=lambda: self.caller,
+            publish=self._bus.publish,
+        )
+
+    @property
+    def trace_path(self) -> str:
+        """Where the trace of every request is written."""
+        return self.layout.traces
+
+    async def journal_page(
+        self, name: str, instance: str | None, *, after: int
+    ) -> Sequence[RecordedEvent]:
         """Read the journal of a session, also of one that is gone."""
-        path = journal_files.find(self.layout.log_dir, name, instance)
-        if path is None:
-            raise UnknownSession(name)
-        return await asyncio.to_thread(page, path, after=after, most_bytes=LARGEST_PAGE)
+        return await self._journal_pages.read(name, instance, after=after)
+
+    @functools.cached_property
+    def _journal_pages(self) -> JournalPages:
+        return JournalPages(self.layout.log_dir)
+
+    async def past_screen(self, asked: ScreenAt) -> PastScreen:
+        """Draw the screen of a past moment."""
+        return await self._past_screens.draw(asked)
+
+    @functools.cached_property
+    def _past_screens(self) -> PastScreens:
+        return PastScreens(self.layout, self._registry, self._pool)
+
+    @functools.cached_property
+    def forks(self) -> ForkWork:
+        """Sessions that continue others, and their copies."""
+        return ForkWork(
+            self.layout, self._registry, self.create, self.kill, lambda: principal(self.caller)
+        )
+
+    @functools.cached_property
+    def _proofs(self) -> Proofs:
+        return Proofs(
+            self.layout, self._registry, self._past_screens, self.checkpoints, self.policy
+        )
+
+    async def proof(self, asked: Proof) -> msgspec.Raw:
+        """Write a proof of a session, also of one that is gone."""
+        return await self._proofs.make(asked, principal(self._requests.caller))
 
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Rename a session; the instance and its files stay."""
-        record = self._registry.find(name)
-        new_name = self._registry.reserve(new_name)
-        try:
-            link = await self._registry.link(record)
-            await link.control(message.Rename(instance=record.instance, name=new_name))
-            self._registry.rename(record, new_name)
-        finally:
-            self._registry.unreserve(new_name)
-        return self._registry.info(record)
+        return await self._registry.give_name(name, new_name)
 
     async def forward(self, name: str, payload: bytes) -> bytes:
         """Ask a session's host."""
-        try:
-            return await self._ask_host(name, payload, message.Caller(transport="daemon"))
-        except AgentPtyError as error:
-            return failure(error)
+        return await self._requests.forward(name, payload)
 
     async def watch(
         self, *, name: str | None, kinds: Sequence[str] | None, since: int | None
@@ -296,11 +303,11 @@ class Daemon:
 
     async def mcp(self, asked: Mcp) -> Take:
         """Have the gateway speak MCP with the caller of the present request."""
-        return await self._gateway.mcp(asked, self._calling.get())
+        return await self._gateway.mcp(asked, self._requests.caller)
 
     def command_line(self, asked: Words) -> CommandLine:
         """Carry out a command line for the caller of the present request."""
-        return CommandLine(asked, Ops(self, self._calling.get(), asked.key))
+        return CommandLine(asked, Ops(self, self._requests.caller, asked.key))
 
     async def announced_events(
         self, name: str | None, kinds: Sequence[str] | None, after: Mapping[str, int] | None
@@ -313,21 +320,14 @@ class Daemon:
 
     async def ask(self, name: str, fields: dict[str, Any], caller: Caller) -> Any:
         """Return what an op answers to fields that need not be valid UTF-8."""
-        op = ops.find(name)
-        if op.where == "session":
-            payload = encode(name, fields)
-            envelope = await self._ask_host(fields["id"], payload, principal(caller))
-        else:
-            request = convert(op, fields)
-            envelope = await self._answer(op, request, json.dumps(fields).encode())
-        return content(envelope)
+        return await self._requests.ask(name, fields, caller)
 
     async def _watched(self, on: bool) -> None:  # noqa: FBT001  a callback with one meaning
         await self._pool.watch(on=on)
 
     async def status(self) -> dict[str, Any]:
         """Return facts about this daemon."""
-        paused = await self._registry.paused()
+        await self._registry.glance()
         return {
             **identity(self.layout),
             "session_count": len(self._registry.records),
@@ -336,8 +336,11 @@ class Daemon:
             "keeper_error": self._keeper.trouble,
             "hosts": host_facts(self._pool, self._registry),
             "uptime_s": int(time.time() - self._started),
-            "output_paused": paused,
+            "output_paused": paused(self._registry),
+            "policy": msgspec.to_builtins(self.policy.described()),
+            "evidence": evidence_facts(self._pool, self._registry, self.checkpoints.problems),
             "gateway": self._gateway.facts,
+            **self._tracing.facts,
         }
 
     def shut_down(self, *, keep: bool = False, successor: bool = False) -> None:
@@ -361,40 +364,37 @@ class Daemon:
 
     # -- the end
 
-    def _save_index(self) -> None:
-        self._index.save(lambda: [self._registry.info(r) for r in self._registry.records])
+    def save_index(self) -> None:
+        """Write soon which sessions there are."""
+        self._index.save(self._registry.entries)
 
     async def close(self, stopping: Stopping) -> None:
         """End every session and process of ours, or leave them all for the next daemon."""
-        await self._changes.finish(_STOP_SECONDS)
-        self._save_index()
+        self._collector.stop()
+        await self._requests.finish(_STOP_SECONDS)
+        self.forks.forking.close()
         if stopping.keep and (self._registry.records or stopping.successor):
+            self._tracing.abandon()
             self._pool.close()
             self._gateway.close()
             await self._keeper.leave(successor=stopping.successor)
         else:
             await self._end_all()
-        self._index.flush()
+        self.save_index()
+        await self._index.flush()
+        await self._tracing.close()
 
     async def _end_all(self) -> None:
         await self._gateway.leave()
         self._pool.retire()
         await self._pool.settle()
-        await asyncio.gather(*(self._end_host(link) for link in self._pool.links))
+        await asyncio.gather(*(self._pool.end(link) for link in self._pool.links))
         # What had no host, or one that hung, or was not known to belong to a session.
         left = await self._ender.end_everything()
         for survivor in left.survivors:
             log.line(f"daemon: could not end process {survivor}")
+        self._retirement.end_all()
         self._pool.close()
         with contextlib.suppress(AgentPtyError, KeeperError):
             await self._keeper.stop()
         self._stopped.set_result(left)
-
-    async def _end_host(self, link: HostLink) -> None:
-        try:
-            async with asyncio.timeout(_STOP_SECONDS):
-                await link.control(message.KillAll())
-                await link.control(message.Leave())
-        except (AgentPtyError, TimeoutError) as error:
-            log.line(f"daemon: host {link.name} does not leave: {error}")
-            self._pool.destroy(link)

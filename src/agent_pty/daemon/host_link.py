@@ -74,6 +74,7 @@ class HostLink(asyncio.Protocol):
         self.name = name
         self._pid = pid
         self._build = build
+        self._sync_lag_ms: int | None = None
         self._responsive = True
         self._doubtful = False
         self._on_lost = on_lost
@@ -111,6 +112,12 @@ class HostLink(asyncio.Protocol):
     def introduce(self, report: HostReport) -> None:
         """Take over what the host says of itself."""
         self._pid, self._build = report.pid, report.build
+        self._sync_lag_ms = report.sync_lag_ms
+
+    @property
+    def sync_lag_ms(self) -> int | None:
+        """How long after it was written the host's last event was on the disk; None: unknown."""
+        return self._sync_lag_ms
 
     @property
     def connected(self) -> bool:

@@ -1,16 +1,17 @@
-"""A daemon that started itself ends when nobody has used it for a while.
+"""A daemon that started itself ends when nobody has used it for a while; sessions if configured.
 
-Used means that there is a session, running or exited, or a client that is connected.
+A daemon is used while there is a session, running or exited, or a client that is connected.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from agent_pty import log
 from agent_pty.core.duration import seconds
-from agent_pty.errors import BadRequest
+from agent_pty.core.layout import Layout
+from agent_pty.errors import BadConfig, BadRequest
+from agent_pty.store import config
 
 _VARIABLE = "AGENT_PTY_IDLE"
 _DEFAULT = "10m"
@@ -25,45 +26,10 @@ def limit(env: Mapping[str, str]) -> float | None:
         return seconds(_DEFAULT)
 
 
-def time_left(*, in_use: bool, last_use: float, now: float, limit: float) -> float:
-    """Return after how many seconds to look again; 0 if the daemon should end.
-
-    While it is in use, a look after *limit* is early enough: a use that ends until then is seen
-    by *last_use*.
-    """
-    return limit if in_use else max(0.0, last_use + limit - now)
-
-
-class IdleTimer:
-    """Calls *end* once nobody has used the daemon for *limit* seconds. Close it afterwards."""
-
-    def __init__(
-        self,
-        limit: float,
-        *,
-        in_use: Callable[[], bool],
-        last_use: Callable[[], float],
-        end: Callable[[], None],
-    ) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._limit = limit
-        self._in_use = in_use
-        self._last_use = last_use
-        self._end = end
-        self._timer = self._loop.call_later(limit, self._look)
-
-    def _look(self) -> None:
-        left = time_left(
-            in_use=self._in_use(),
-            last_use=self._last_use(),
-            now=self._loop.time(),
-            limit=self._limit,
-        )
-        if left:
-            self._timer = self._loop.call_later(left, self._look)
-        else:
-            self._end()
-
-    def close(self) -> None:
-        """Call nothing any more."""
-        self._timer.cancel()
+def session_limit(layout: Layout) -> float:
+    """Return for how many seconds a session stays that nobody uses; 0: for ever."""
+    try:
+        return config.load(layout).sessions.idle_stop_seconds
+    except BadConfig as error:
+        log.line(f"daemon: no session is ended when it is idle: {error}")
+        return 0.0

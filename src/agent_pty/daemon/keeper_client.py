@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from agent_pty import log
 from agent_pty.client.start import start_keeper
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, Busy, DaemonError, SpawnFailed
+from agent_pty.errors import AgentPtyError, Busy, DaemonError, GuardUnavailable, SpawnFailed
 from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperError, KeeperLink
 from agent_pty.keeper.message import (
@@ -197,7 +197,7 @@ class KeeperClient:
         try:
             return await self.ask(spawn)
         except KeeperError as error:
-            raise _spawn_error(spawn.argv[0], spawn.cwd, error.why) from error
+            raise spawn_error(spawn.argv[0], spawn.cwd, error.why) from error
 
     async def stop(self) -> None:
         """End the keeper, and return when its process has gone: the next one needs its lock."""
@@ -222,11 +222,16 @@ def _now() -> str:
     return now.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _spawn_error(program: str, cwd: str, why: dict[str, Any]) -> SpawnFailed | Busy:
+def spawn_error(program: str, cwd: str, why: dict[str, Any]) -> SpawnFailed | Busy:
+    """Say in the seed's words why a program could not be started."""
     number, reason = why.get("errno"), why.get("reason")
     name = _errno_name(number)
     if why.get("stage") == "cwd":
         return SpawnFailed(f"cannot start in {cwd}: {reason}", field="repo", errno=name)
+    if why.get("stage") == "guard":
+        return GuardUnavailable(
+            f"no guard can stand here: {reason}; `agent-pty doctor` says more", errno=name
+        )
     if why.get("stage") == "exec":
         return SpawnFailed(f"spawn shell {program}: {reason}", field="argv", errno=name)
     if name in _EXHAUSTED:

@@ -54,6 +54,11 @@ def loss_of(layout: Layout, spec: Spec) -> Loss:
         return Loss(at=now(), why=why)
 
 
+def is_noted(layout: Layout, instance: str) -> bool:
+    """Whether an earlier daemon has noted the loss of a session."""
+    return os.path.exists(layout.loss(instance))
+
+
 def note_loss(layout: Layout, instance: str, loss: Loss) -> None:
     """Remember a loss for later daemons."""
     with contextlib.suppress(FileNotFoundError):  # the session had no files

@@ -14,7 +14,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive, SpawnFailed
-from agent_pty.host.message import Leave, Watch
+from agent_pty.host.message import KillAll, Leave, UsePolicy, Watch
 from agent_pty.host.serve import serve
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.listen import listen
@@ -22,6 +22,7 @@ from agent_pty.keeper.message import Fork
 
 _MOST_HOSTS = 4
 _LEAVE_SECONDS = 5.0
+_END_SECONDS = 10.0
 # A host that takes longer to give a sign of life gets no new session.
 _ANSWER_SECONDS = 1.0
 
@@ -40,12 +41,14 @@ class Pool:
         isolated: bool,
         on_death: Callable[[str], Coroutine[Any, Any, None]],
         on_event: Callable[[bytes], None] = lambda _event: None,
+        policy: Callable[[], UsePolicy] = lambda: UsePolicy(text=None, path=""),
     ) -> None:
         self._layout = layout
         self._keeper = keeper
         self._isolated = isolated
         self._on_death = on_death
         self._on_event = on_event
+        self._policy = policy
         self._watched = False
         self._links: dict[str, HostLink] = {}
         self._private: set[str] = set()
@@ -137,6 +140,8 @@ class Pool:
         if self._closing:  # nobody would ask it to leave
             self.destroy(link)
             raise HostLost("the daemon is stopping: a host that started late was ended")
+        if not link.connected:  # a session that got it now would never be moved away again
+            raise HostLost(f"host {name} died as soon as it was started")
         return link
 
     async def _connect(self, name: str, pid: int | None, *, runs: str | None = None) -> HostLink:
@@ -145,23 +150,32 @@ class Pool:
         await loop.create_unix_connection(lambda: link, self._layout.host_socket(name))
         self._links[name] = link
         self.reserve(name)
+        await self._first(link, self._policy())
         if self._watched:
-            await self._watch_first(link)
+            await self._first(link, Watch(on=True))
         return link
 
-    async def _watch_first(self, link: HostLink) -> None:
-        """Have a host send its events before the keeper, on another socket, hands it a session."""
-        asking = self._hold(self._ask_to_watch(link))
-        await asyncio.wait([asking], timeout=_ANSWER_SECONDS)
+    async def _first(self, link: HostLink, said: Watch | UsePolicy) -> None:
+        """Tell a host something before the keeper, on another socket, hands it a session.
+
+        What is asked of it later comes after it on this connection, even if it hangs now.
+        """
+        telling = self._hold(self._tell(link, said))
+        await asyncio.wait([telling], timeout=_ANSWER_SECONDS)
+
+    async def use_policy(self) -> None:
+        """Tell every host that other rules count now."""
+        said = self._policy()
+        await asyncio.gather(*(self._tell(link, said) for link in self.links))
 
     async def watch(self, *, on: bool) -> None:
         """Have every host send its events, or stop that."""
         self._watched = on
-        await asyncio.gather(*(self._ask_to_watch(link) for link in self.links))
+        await asyncio.gather(*(self._tell(link, Watch(on=on)) for link in self.links))
 
-    async def _ask_to_watch(self, link: HostLink) -> None:
-        with contextlib.suppress(AgentPtyError):  # it is gone, or will be asked again
-            await link.control(Watch(on=self._watched))
+    async def _tell(self, link: HostLink, said: Watch | UsePolicy) -> None:
+        with contextlib.suppress(AgentPtyError):  # it is gone, or will be told again
+            await link.control(said)
 
     def _hold(self, work: Any) -> asyncio.Task[None]:
         task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
@@ -200,6 +214,16 @@ class Pool:
             return
         with contextlib.suppress(AgentPtyError):  # gone is what it was to be
             await link.control(Leave())
+
+    async def end(self, link: HostLink) -> None:
+        """End a host with all its sessions."""
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await link.control(KillAll())
+                await link.control(Leave())
+        except (AgentPtyError, TimeoutError) as error:
+            log.line(f"daemon: host {link.name} does not leave: {error}")
+            self.destroy(link)
 
     def destroy(self, link: HostLink) -> None:
         """End a host that does not leave; while it is connected its pid is its own."""

@@ -11,6 +11,9 @@ from typing import Any
 import msgspec
 
 from agent_pty.core.layout import Layout
+from agent_pty.core.redaction.argv import redacted_argv
+from agent_pty.core.redaction.redactor import redacted
+from agent_pty.ops.guard_model import GuardStands
 from agent_pty.ops.model import Described, Ending, SessionInfo, Spec, State
 
 
@@ -28,7 +31,9 @@ class Record:
         self._lost_at: str | None = None
         self._ended_at: str | None = None
         self._curable = False
+        self._unasked = False
         self._described: Described | None = None
+        self._tmux_session = None if spec.tmux is None else spec.tmux.session
         self._settled = asyncio.Event()
 
     @property
@@ -62,6 +67,16 @@ class Record:
         return self._described.last_event if self._described is not None else 0
 
     @property
+    def recording_problem(self) -> str | None:
+        """Why its terminal is not recorded at present."""
+        return self._described.recording_problem if self._described is not None else None
+
+    @property
+    def evidence_problem(self) -> str | None:
+        """Why nothing can be recorded of it at present, as its host last said."""
+        return self._described.evidence_problem if self._described is not None else None
+
+    @property
     def host(self) -> str | None:
         """The host that has it."""
         return self._host
@@ -79,10 +94,28 @@ class Record:
     @property
     def remedy(self) -> str:
         """What a caller can do about a session that is lost."""
+        if self._unasked:
+            again = "the next request for it asks tmux again"
+            return f"{again}, `agent-pty kill {self.name}` ends it"
         if self._curable:
             again = "`agent-pty restart --keep` tries again"
             return f"{again}, `agent-pty kill {self.name}` ends it"
         return f"`agent-pty kill {self.name}` ends what is left of it and frees its name"
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether it may be in tmux still: nobody could ask."""
+        return self._state is State.LOST and self._unasked
+
+    @property
+    def stays_in_tmux(self) -> bool:
+        """Whether it outlives us there."""
+        return self._spec.tmux is not None and (self._state is State.RUNNING or self.is_unasked)
+
+    @property
+    def lost_at(self) -> str | None:
+        """When its loss was noticed."""
+        return self._lost_at
 
     @property
     def settled(self) -> asyncio.Event:
@@ -111,12 +144,26 @@ class Record:
     def lose(self, why: str, *, at: str, curable: bool) -> None:
         """No host can take it; *curable* if the next daemon may find one that can."""
         self._state, self._host, self._diagnosis = State.LOST, None, why
-        self._lost_at, self._curable = at, curable
+        self._lost_at, self._curable, self._unasked = at, curable, False
         self._settled.set()
+
+    def miss(self, why: str, *, at: str) -> None:
+        """Nobody of us has it, and tmux, which may have it, cannot be asked at present."""
+        self.lose(why, at=at, curable=True)
+        self._unasked = True
+
+    def date_loss(self, at: str) -> None:
+        """Its host has said that it is lost, but not when."""
+        self._lost_at = at
 
     def find_again(self, host: str) -> None:
         """A host that did not answer has had it all the time."""
         self._state, self._host, self._diagnosis, self._lost_at = State.RUNNING, host, None, None
+
+    def begin_again(self, spec: Spec, *, pid: int | None, birth: float | None) -> None:
+        """Its terminal was found again; a host can take it."""
+        self._spec, self._pid, self._birth = spec, pid, birth
+        self._state, self._diagnosis, self._lost_at = State.RUNNING, None, None
 
     def exit(self, ending: Ending, *, at: str | None = None) -> None:
         """Its program ended; *at* if that is known."""
@@ -125,6 +172,10 @@ class Record:
     def rename(self, name: str) -> None:
         """Take another name."""
         self._spec = msgspec.structs.replace(self._spec, name=name)
+
+    def rename_in_tmux(self, session: str) -> None:
+        """A person has given it another name there."""
+        self._tmux_session = session
 
     def update(self, described: Described) -> None:
         """Take over what its host says."""
@@ -148,8 +199,8 @@ class Record:
             process_id=self._pid,
             active=self._state is State.RUNNING,
             log_path=f"{layout.log_dir}/{self.name}.jsonl",
-            backend="pty",
-            tmux_session=None,
+            backend="pty" if self._spec.tmux is None else "tmux",
+            tmux_session=self._tmux_session,
             instance=self.instance,
             state=self._state,
             exit_code=ending.code,
@@ -162,7 +213,26 @@ class Record:
             diagnosis=self._diagnosis,
             lost_at=self._lost_at,
             ended_at=self._ended_at,
+            guard=self._guard,
             **self._activity(),
+        )
+
+    @property
+    def _guard(self) -> GuardStands | None:
+        if self._spec.guard is None:
+            return None
+        note = "sudo will not work inside" if self._spec.no_new_privs else None
+        return GuardStands(mode=self._spec.guard, no_new_privs=self._spec.no_new_privs, note=note)
+
+    def without_secrets(self, info: SessionInfo) -> SessionInfo:
+        """Return what may be written into the index of what is known of the session."""
+        argv, title = self._spec.shown_argv, self._spec.shown_title
+        if argv is None:  # it was started by a build that did not redact them
+            argv = redacted_argv(self._spec.argv)
+            title = None if self._spec.title is None else redacted(self._spec.title)
+        diagnosis = None if info.diagnosis is None else redacted(info.diagnosis)
+        return msgspec.structs.replace(
+            info, shell=argv[0], argv=argv, title=title, diagnosis=diagnosis
         )
 
     def _activity(self) -> dict[str, Any]:

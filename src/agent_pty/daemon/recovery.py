@@ -6,27 +6,37 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
 from agent_pty import build, log
+from agent_pty.core.evidence.event import Lost
 from agent_pty.core.host_deaths import MOST_DEATHS, WINDOW, HostDeaths
 from agent_pty.core.layout import Layout
+from agent_pty.core.redaction.redactor import redacted
+from agent_pty.daemon import orphan_journal
 from agent_pty.daemon.creation import Creator
 from agent_pty.daemon.ending import Ender
 from agent_pty.daemon.host_link import HostLink
 from agent_pty.daemon.keeper_client import KeeperClient
-from agent_pty.daemon.lost_sessions import Loss, loss_of, note_loss, now, unclaimed
+from agent_pty.daemon.lost_sessions import Loss, is_noted, loss_of, note_loss, now, unclaimed
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.daemon.registry import Registry
+from agent_pty.daemon.tmux_panes import TmuxPanes, Unasked
 from agent_pty.errors import AgentPtyError, HostLost, HostUnresponsive
 from agent_pty.host.message import Describe, GiveCustody
 from agent_pty.keeper.link import KeeperError
 from agent_pty.keeper.message import HeldSession, Holdings
 from agent_pty.ops.model import Ending, Spec
+from agent_pty.tmux.server import PATIENCE
+
+# In the place of a host that died: the session was in tmux, and no host was to blame.
+_NO_HOST = "tmux"
+# How long a new daemon, for which a client waits, waits for a tmux server.
+_START_SECONDS = 1.0
 
 
 class Recovery:
@@ -41,6 +51,7 @@ class Recovery:
         registry: Registry,
         creator: Creator,
         ender: Ender,
+        panes: TmuxPanes,
     ) -> None:
         self._layout = layout
         self._keeper = keeper
@@ -48,10 +59,14 @@ class Recovery:
         self._registry = registry
         self._creator = creator
         self._ender = ender
+        self._panes = panes
         self._causes: dict[str, str] = {}
         self._deaths = HostDeaths()
         # Hosts that are ended because another build replaces them: no session is to blame.
-        self._replaced: set[str] = set()
+        self._replaced = {_NO_HOST}
+        # By instance: two requests for a session look for it once.
+        self._searches: dict[str, asyncio.Task[None]] = {}
+        registry.seek_with(self.seek)
 
     # -- a host is gone
 
@@ -106,8 +121,7 @@ class Recovery:
         lost = [record for record in records if not await self._moved(record, link, host)]
         if lost:
             why = f"{self._cause(host)}, and with it the keeper, which held the terminal"
-            loss = Loss(at=now(), why=why)
-            await self._lose_for_good([(record, loss) for record in lost])
+            await self._lose([(record, Loss(at=now(), why=why)) for record in lost])
         if not self._registry.load(link.name):
             await self._pool.dismiss(link.name)
 
@@ -144,14 +158,61 @@ class Recovery:
         why = f"{self._cause(host)}; {error}"
         log.line(f"daemon: session {record.name} is lost: {why}")
         record.lose(why, at=now(), curable=True)
+        self._record_loss(record, why)
+
+    def _record_loss(self, record: Record, why: str) -> None:
+        orphan_journal.note(self._layout, record, Lost(diagnosis=redacted(why)))
+
+    async def _lose(self, losses: list[tuple[Record, Loss]], *, patience: float = PATIENCE) -> None:
+        """Note sessions whose terminals nobody of us has; those that tmux has are found again."""
+        away = [one for one in losses if one[0].spec.tmux is not None]
+        gone = [one for one in losses if one[0].spec.tmux is None]
+        answers = await self._panes.find_again(away, patience=patience)
+        for (record, first), answer in zip(away, answers, strict=True):
+            if answer is None:
+                await self._take_back(record)
+            elif isinstance(answer, Unasked):
+                self._miss(record, first, answer)
+            else:
+                gone.append((record, answer))
+        await self._lose_for_good(gone)
+
+    async def _take_back(self, record: Record) -> None:
+        """Give a session whose pane the keeper has now to a host."""
+        record.orphan()
+        await self._rehost([record], _NO_HOST, why=None)
+        record.recover("found again in tmux; output was missed before that")
+
+    def _miss(self, record: Record, first: Loss, unasked: Unasked) -> None:
+        """Keep a session of which tmux could not be asked: its program may go on there."""
+        if not record.is_unasked:
+            log.line(f"daemon: session {record.name} is out of reach: {unasked.why}")
+        record.miss(f"it may go on in tmux: {unasked.why}", at=record.lost_at or first.at)
+
+    async def seek(self, record: Record) -> None:
+        """Look again for a session of which tmux could not be asked."""
+        search = self._searches.get(record.instance)
+        if search is None:
+            loss = loss_of(self._layout, record.spec)
+            search = asyncio.get_running_loop().create_task(self._lose([(record, loss)]))
+            self._searches[record.instance] = search
+            search.add_done_callback(lambda _: self._searches.pop(record.instance))
+        # Whoever asked may leave; the others wait for the same search.
+        await asyncio.shield(search)
+
+    async def seek_all(self, there: Iterable[Record]) -> None:
+        """Take back the sessions that tmux has after all."""
+        await asyncio.gather(*(self.seek(record) for record in there if record.is_unasked))
 
     async def _lose_for_good(self, losses: list[tuple[Record, Loss]]) -> None:
         """Note sessions whose terminals are gone, and end what outlived them."""
         for record, loss in losses:
             log.line(f"daemon: session {record.name} is lost: {loss.why}")
             record.lose(loss.why, at=loss.at, curable=False)
+            if not is_noted(self._layout, record.instance):  # else it was recorded then
+                self._record_loss(record, loss.why)
             note_loss(self._layout, record.instance, loss)
-        swept = await self._ender.sweep([record for record, _ in losses])
+        swept = await self._ender.sweep([record for record, _ in losses if not _is_persons(record)])
         for process in swept.ended:
             log.line(f"daemon: ended process {process}, which outlived its session")
         for process in swept.survivors:
@@ -175,6 +236,9 @@ class Recovery:
         *endings* are those of programs that it saw end, by the instances of their sessions.
         """
         held = await self._keeper.connect()
+        # The keeper has removed the socket of a host that died: its name must stay taken.
+        for session in held.sessions.values():
+            self._pool.reserve(session.host or "")
         hosts: dict[str, int | None] = {**dict.fromkeys(self._sockets()), **held.hosts}
         # All at once: each that hangs is waited for, and a client waits for us.
         await asyncio.gather(*(self._take_host(name, pid) for name, pid in hosts.items()))
@@ -211,6 +275,7 @@ class Recovery:
             record = Record(one.spec)
             record.assign(name)
             record.update(one)
+            self._registry.date_loss(record)
             record.settle()
             self._registry.add(record)
 
@@ -263,7 +328,7 @@ class Recovery:
             else:
                 lost.append((record, loss_of(self._layout, spec)))
         if lost:
-            await self._lose_for_good(lost)
+            await self._lose(lost, patience=_START_SECONDS)
 
     async def _replace_old_hosts(self) -> None:
         """Replace hosts of another build, one by one, if the keeper forks hosts of ours."""
@@ -274,6 +339,11 @@ class Recovery:
                 self._causes[link.name] = "replaced by another build"
                 self._replaced.add(link.name)
                 await self._pool.replace(link)
+
+
+def _is_persons(record: Record) -> bool:
+    """Whether a person, not we, started its program."""
+    return record.spec.tmux is not None and record.spec.tmux.adopted
 
 
 def _read_spec(path: str) -> Spec:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from agent_pty.core import name as names
 from agent_pty.core.layout import Layout
 from agent_pty.daemon.host_link import HostLink
-from agent_pty.daemon.lost_sessions import now
+from agent_pty.daemon.lost_sessions import Loss, is_noted, loss_of, note_loss, now
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.errors import AgentPtyError, HostLost, SessionExists, UnknownSession
-from agent_pty.host.message import Describe, GiveCustody
+from agent_pty.host.message import Describe, GiveCustody, Rename
 from agent_pty.ops.model import Described, Ending, SessionInfo, State
 
 _NAMES_REMEMBERED = 1000
 _MOVE_SECONDS = 5.0
 # How long `status` waits for hosts: it must answer also when one hangs.
 _GLANCE_SECONDS = 0.5
+
+
+# Looks again for a session that may be in tmux.
+Seek = Callable[[Record], Awaitable[None]]
 
 
 class Registry:
@@ -38,6 +42,7 @@ class Registry:
         self._used: OrderedDict[str, None] = OrderedDict()
         # Instances that are being started, and how they ended if that came first.
         self._unborn: dict[str, Ending | None] = {}
+        self._seek: Seek | None = None
 
     @property
     def records(self) -> list[Record]:
@@ -69,6 +74,10 @@ class Registry:
         """Whether a session of this name was killed, and there is no new one."""
         return name not in self._records and name in self._killed
 
+    def uses(self, name: str) -> bool:
+        """Whether there is a session of this name, or one is being made or renamed."""
+        return name in self._records or name in self._reserved
+
     def load(self, host: str) -> int:
         """How many sessions a host has."""
         return sum(record.host == host for record in self._records.values())
@@ -82,11 +91,11 @@ class Registry:
         """
         taken = self._records.keys() | self._reserved
         if name is not None:
-            name = names.checked(name)
+            name = names.usable(name)
         elif prefix is None:
             name = names.generated(taken)
         else:
-            name = names.checked(names.generated(taken | self._used.keys(), prefix))
+            name = names.usable(names.generated(taken | self._used.keys(), prefix))
         if name in taken:
             raise SessionExists(name)
         self._reserved.add(name)
@@ -112,6 +121,18 @@ class Registry:
         """Note that a session was killed."""
         _remember(self._killed, name)
 
+    async def give_name(self, name: str, new_name: str) -> SessionInfo:
+        """Rename a session, in its host first."""
+        record = self.find(name)
+        new_name = self.reserve(new_name)
+        try:
+            link = await self.link(record)
+            await link.control(Rename(instance=record.instance, name=new_name))
+            self.rename(record, new_name)
+        finally:
+            self.unreserve(new_name)
+        return self.info(record)
+
     def rename(self, record: Record, name: str) -> None:
         """Give a session another name."""
         self.remove(record)
@@ -125,12 +146,11 @@ class Registry:
         await asyncio.gather(*(self._refresh(link) for link in self._pool.links))
         return [self.info(record) for record in sorted(self.records, key=lambda r: r.name)]
 
-    async def paused(self) -> Sequence[str]:
-        """Return the sessions whose output is paused; a host that is slow is not waited for."""
+    async def glance(self) -> None:
+        """Ask every host how its sessions are; one that is slow is not waited for."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_GLANCE_SECONDS):
                 await asyncio.gather(*(self._refresh(link) for link in self._pool.links))
-        return sorted(record.name for record in self.records if self.info(record).output_paused)
 
     async def _refresh(self, link: HostLink) -> None:
         if not link.responsive:
@@ -140,11 +160,10 @@ class Registry:
             report = await link.control(Describe())
         except AgentPtyError:
             return
-        if link.pid is None:  # it did not answer when it was found
-            link.introduce(report)
+        link.introduce(report)
         by_instance = {record.instance: record for record in self.records}
         here = [one for one in report.sessions if one.spec.instance in by_instance]
-        found = [one for one in here if by_instance[one.spec.instance].state is State.LOST]
+        found = [one for one in here if _is_nowhere(by_instance[one.spec.instance])]
         for one in found:
             by_instance[one.spec.instance].find_again(link.name)
         for one in here:
@@ -156,8 +175,18 @@ class Registry:
     def _update(self, record: Record, one: Described) -> None:
         known = record.state is State.EXITED
         record.update(one)
+        self.date_loss(record)
         if record.state is State.EXITED and not known:  # there was no keeper to report it
             self.ended(one.spec.instance, one.ending or Ending())
+
+    def date_loss(self, record: Record) -> None:
+        """Note when it was noticed first that a session is lost, if its host has said so."""
+        if record.state is State.LOST and record.lost_at is None:
+            loss = loss_of(self._layout, record.spec)
+            if not is_noted(self._layout, record.instance):
+                loss = Loss(at=loss.at, why=record.diagnosis or loss.why)
+                note_loss(self._layout, record.instance, loss)
+            record.date_loss(loss.at)
 
     def info(self, record: Record) -> SessionInfo:
         """Return what is known of a session."""
@@ -167,11 +196,31 @@ class Registry:
             return info
         return msgspec.structs.replace(info, diagnosis=f"host {link.name} does not answer")
 
+    def entries(self) -> Sequence[SessionInfo]:
+        """Return what may be written into the index of every session."""
+        return [self.entry(record) for record in self.records]
+
+    def entry(self, record: Record) -> SessionInfo:
+        """Return what may be written into the index of a session."""
+        return record.without_secrets(self.info(record))
+
+    def seek_with(self, seek: Seek) -> None:
+        """Call *seek* when a session is asked for of which tmux could not be asked."""
+        self._seek = seek
+
     async def link(self, record: Record) -> HostLink:
         """Return the host of a session; one that is being moved is waited for."""
+        if record.is_unasked and self._seek is not None:
+            await self._seek(record)
         if not record.settled.is_set():  # nearly always it is, and a timer costs time
             await self._settled(record)
         link = self._pool.get(record.host)
+        if link is None and record.state is not State.LOST:
+            # A transport that ends says so one turn of the loop before `connection_lost` is called.
+            await asyncio.sleep(0)
+            if not record.settled.is_set():
+                await self._settled(record)
+            link = self._pool.get(record.host)
         if link is None:
             why = record.diagnosis or "its host was lost"
             raise HostLost(
@@ -209,6 +258,11 @@ class Registry:
         record.exit(ending, at=now())
         # Inserted again: the order of the dictionary is the order in which they exited.
         self._records[record.name] = self._records.pop(record.name)
+
+
+def _is_nowhere(record: Record) -> bool:
+    """Whether no host is known to have it; one that has it may say that it is lost, too."""
+    return record.state is State.LOST and record.host is None
 
 
 def _remember(names: OrderedDict[str, None], name: str) -> None:

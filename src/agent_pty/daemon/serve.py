@@ -8,26 +8,33 @@ import os
 import shutil
 import signal
 import socket
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from agent_pty import log
 from agent_pty.core.isolation import isolated
 from agent_pty.core.layout import Layout
+from agent_pty.core.redaction.redactor import redacted
 from agent_pty.daemon import idle
-from agent_pty.daemon.checkpointing import Checkpointing
-from agent_pty.daemon.daemon import Daemon
+from agent_pty.daemon.daemon import Daemon, Stopping
 from agent_pty.daemon.listening import Listening
 from agent_pty.daemon.own_http import OwnHttp, served
 from agent_pty.errors import AgentPtyError, DaemonRunning
+from agent_pty.host.idle_timer import IdleTimer
 from agent_pty.keeper.signals import pass_over_foreign
-from agent_pty.store import home, log_dir
+from agent_pty.store import home, log_dir, policy_store
 from agent_pty.store.lock import Lock
+from agent_pty.store.policy_store import KeptPolicy
 from agent_pty.transports.caller import Caller
 from agent_pty.transports.unix import UnixServer
 
 # Clients that still wait for an answer when the daemon stops get this long.
 _LAST_WORDS = 0.2
 _PREDECESSOR_SECONDS = 15.0
+# Python's 5 ms are what the event loop waits after each of its system calls while a thread makes a
+# proof: a request has several.
+_SWITCH_SECONDS = 0.0005
 
 
 def main(arguments: dict[str, Any]) -> None:
@@ -57,18 +64,28 @@ def run(
     inherited: int | None = None,
     idle_limit: float | None = None,
     http: OwnHttp | None = None,
+    policy: str | None = None,
 ) -> None:
     """Be the daemon of a home until somebody stops it; refuse if it has one.
 
     *inherited* is the listening socket of the daemon before. After *idle_limit* seconds in which
-    nobody has used it, the daemon stops by itself. *http* is served as long as it lives.
+    nobody has used it, the daemon stops by itself. *http* is served as long as it lives. *policy*
+    is the path of a policy file; without one, the rules are those of before, or as configured.
     """
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    log.clean_by(redacted)
     in_own_processes = isolated(os.environ)
     home.prepare(layout)
     lock = Lock(layout.daemon_lock)
     if not lock.acquire(patience=patience):
         raise DaemonRunning(f"a daemon is already running for {layout.home}", home=layout.home)
     log_lock = log_dir.claim(layout)
+    try:
+        kept = policy_store.begin(layout, policy)
+    except BaseException:
+        log_lock.release()
+        lock.release()
+        raise
     listening = Listening(layout.socket, inherited)
     daemon = _serve(
         layout,
@@ -77,6 +94,7 @@ def run(
         on_listening=on_listening,
         idle_limit=idle_limit,
         http=http,
+        policy=kept,
     )
     try:
         asyncio.run(daemon)
@@ -93,6 +111,7 @@ async def _serve(
     on_listening: Callable[[], None],
     idle_limit: float | None,
     http: OwnHttp | None,
+    policy: KeptPolicy,
 ) -> None:
     async def relisten() -> None:
         if not listening.reachable:
@@ -106,11 +125,12 @@ async def _serve(
     async def adopt(sock: socket.socket, caller: Caller) -> None:
         await server.adopt(sock, caller)
 
-    daemon = Daemon(layout, isolated=in_own_processes, relisten=relisten, adopt=adopt)
+    daemon = Daemon(
+        layout, isolated=in_own_processes, relisten=relisten, adopt=adopt, policy=policy
+    )
     server = UnixServer(daemon.handle)
     await daemon.start()
-    checkpoints = Checkpointing(layout, lambda: daemon.sessions)
-    checkpoints.start()
+    daemon.checkpoints.start()
     _obey_signals(daemon)
     await listen()
     on_listening()
@@ -121,20 +141,27 @@ async def _serve(
                 stopping = await daemon.stopping
         except AgentPtyError as error:
             failed = error
+    await _end(layout, listening, daemon, server, stopping)
+    if failed is not None:
+        raise failed
+
+
+async def _end(
+    layout: Layout, listening: Listening, daemon: Daemon, server: UnixServer, stopping: Stopping
+) -> None:
+    """End what the daemon has, and let callers have their last answers."""
     server.stop_accepting()
     if stopping.keep:
         server.abandon()  # and cancel nothing: they ask the next daemon again
-    checkpoints.follow()  # they are forgotten when they have ended
+    daemon.checkpoints.follow()  # they are forgotten when they have ended
     await daemon.close(stopping)
-    await checkpoints.close()
+    await daemon.checkpoints.close()
     await asyncio.sleep(_LAST_WORDS if server.clients else 0)
     server.close()
     if not stopping.successor:
         listening.close()
     if not stopping.keep or not (stopping.successor or os.listdir(layout.sessions)):
-        _clean(layout)
-    if failed is not None:
-        raise failed
+        _clean(layout, staying={instance for instance, _ in daemon.sessions})
 
 
 @contextlib.contextmanager
@@ -144,7 +171,7 @@ def _stopped_when_idle(daemon: Daemon, server: UnixServer, limit: float | None) 
         yield
         return
 
-    timer = idle.IdleTimer(
+    timer = IdleTimer(
         limit,
         in_use=lambda: bool(server.clients) or daemon.has_sessions,
         last_use=lambda: server.last_use,
@@ -163,9 +190,16 @@ def _obey_signals(daemon: Daemon) -> None:
     pass_over_foreign()
 
 
-def _clean(layout: Layout) -> None:
-    """Leave nothing in `run` but the locks: removing those would split them."""
-    shutil.rmtree(layout.sessions, ignore_errors=True)
+def _clean(layout: Layout, *, staying: Collection[str]) -> None:
+    """Leave nothing in `run` but the locks, and the files of sessions that live on in tmux.
+
+    Removing locks would split them.
+    """
+    ended = [one for one in os.listdir(layout.sessions) if one not in staying]
+    for directory in (layout.looks, *map(layout.session, ended)):
+        shutil.rmtree(directory, ignore_errors=True)
+    if not staying:
+        shutil.rmtree(layout.sessions, ignore_errors=True)
     for name in os.listdir(layout.run):
         if not name.endswith(".lock"):
             with contextlib.suppress(OSError):

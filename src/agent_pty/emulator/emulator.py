@@ -166,11 +166,16 @@ class Emulator:
         """Return the visible rows as runs of equally styled text."""
         return styled_rows(self._terminal)
 
-    def format(self, kind: formatting.Kind, *, scrollback: bool = False) -> str:
-        """Return the screen in another form; "vt" repaints it on a terminal of the same size."""
+    def format(
+        self, kind: formatting.Kind, *, scrollback: bool = False, unwrap: bool = False
+    ) -> str:
+        """Return the screen in another form; "vt" repaints it on a terminal of the same size.
+
+        With *unwrap* a soft-wrapped line is one line.
+        """
         if scrollback:
-            return formatting.format_all(self._terminal, kind, unwrap=False)
-        return self._visible(kind, unwrap=False)
+            return formatting.format_all(self._terminal, kind, unwrap=unwrap)
+        return self._visible(kind, unwrap=unwrap)
 
     def _visible(self, kind: formatting.Kind, *, unwrap: bool) -> str:
         size = {"rows": self.rows, "cols": self.cols}

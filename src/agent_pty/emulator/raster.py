@@ -30,32 +30,35 @@ _COMPRESSION: Final = 3
 
 def rasterise(screen: Screen, *, scale: int, fonts: Fonts) -> bytes:
     """Return *screen* as a PNG; one cell has 9 by 18 pixels, times *scale*."""
-    canvas = _Canvas(screen, scale=scale, fonts=fonts)
+    buffer = BytesIO()
+    image = painted(screen, Glyphs(fonts, scale=scale), scale=scale)
+    image.save(buffer, "PNG", compress_level=_COMPRESSION)
+    return buffer.getvalue()
+
+
+def painted(screen: Screen, glyphs: Glyphs, *, scale: int) -> Image.Image:
+    """Return *screen* as an image; *glyphs* of that scale may be used for many."""
+    canvas = _Canvas(screen, scale=scale, glyphs=glyphs)
     # Backgrounds first: a glyph may reach into the next cell, a background must not cover it.
-    painted = list(spans(screen))
-    for span in painted:
+    found = list(spans(screen))
+    for span in found:
         canvas.fill(span)
-    for span in painted:
+    for span in found:
         canvas.write(span)
     for rect in cursor_rects(screen.cursor, scale=scale):
         canvas.rect(rect, screen.palette.foreground)
-    return canvas.png()
+    return canvas.image
 
 
 class _Canvas:
-    def __init__(self, screen: Screen, *, scale: int, fonts: Fonts) -> None:
+    def __init__(self, screen: Screen, *, scale: int, glyphs: Glyphs) -> None:
         self._cell = CELL_WIDTH * scale, CELL_HEIGHT * scale
         self._scale = scale
         size = screen.width * self._cell[0], screen.height * self._cell[1]
         self._ground = screen.palette.background
-        self._image = Image.new("RGB", size, self._ground)
-        self._draw = ImageDraw.Draw(self._image)
-        self._glyphs = Glyphs(fonts, scale=scale)
-
-    def png(self) -> bytes:
-        buffer = BytesIO()
-        self._image.save(buffer, "PNG", compress_level=_COMPRESSION)
-        return buffer.getvalue()
+        self.image = Image.new("RGB", size, self._ground)
+        self._draw = ImageDraw.Draw(self.image)
+        self._glyphs = glyphs
 
     def rect(self, rect: Rect, color: Rgb) -> None:
         left, top, right, bottom = rect
@@ -85,7 +88,7 @@ class _Canvas:
     def _letter(self, cluster: Cluster, look: Appearance, corner: tuple[int, int]) -> None:
         text, width = cluster
         image = self._glyphs.image(text, width=width, bold=look.bold, italic=look.italic)
-        self._image.paste(look.ink if image.mode == "L" else image, corner, image)
+        self.image.paste(look.ink if image.mode == "L" else image, corner, image)
 
     def _shape(self, drawn: Shape, look: Appearance, corner: tuple[int, int]) -> None:
         left, top = corner
@@ -94,7 +97,7 @@ class _Canvas:
             moved = Rect(box.left + left, box.top + top, box.right + left, box.bottom + top)
             self.rect(moved, color)
         if drawn.strokes:
-            self._image.paste(color, corner, _strokes(drawn, self._cell))
+            self.image.paste(color, corner, _strokes(drawn, self._cell))
 
 
 def _strokes(drawn: Shape, size: tuple[int, int]) -> Image.Image:

@@ -45,19 +45,32 @@ def svg(emulator: Emulator) -> str:
 def svg_of(screen: Screen) -> str:
     """Return a picture of *screen*; the same screen always gives the same text."""
     width, height = screen.width * CELL_WIDTH, screen.height * CELL_HEIGHT
-    painted = list(spans(screen))
-    head = (
+    ground = svg_ground(width, height, screen.palette.background)
+    return "\n".join([svg_head(width, height), ground, *svg_elements(screen), "</svg>\n"])
+
+
+def svg_head(width: int, height: int) -> str:
+    """Return how a picture of so many pixels begins."""
+    return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}" font-family="{escape(FAMILIES)}" '
         f'font-size="{FONT_SIZE}">'
     )
-    elements = [
-        _rect(Rect(0, 0, width, height), screen.palette.background),
+
+
+def svg_ground(width: int, height: int, color: Rgb) -> str:
+    """Return what everything else is painted on."""
+    return _rect(Rect(0, 0, width, height), color)
+
+
+def svg_elements(screen: Screen) -> list[str]:
+    """Return what is painted on the ground."""
+    painted = list(spans(screen))
+    return [
         *_backgrounds(painted, screen.palette.background),
         *(element for span in painted for element in _foreground(span)),
         *(_rect(rect, screen.palette.foreground) for rect in cursor_rects(screen.cursor)),
     ]
-    return "\n".join([head, *elements, "</svg>\n"])
 
 
 def _backgrounds(painted: Iterable[Span], default: Rgb) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import mcp_types as types
@@ -16,11 +17,22 @@ from agent_pty.gateway.session_changes import SessionChanges
 from agent_pty.gateway.tool_ops import GatewayOps, OpsOf
 
 _TEXT = "text/plain"
+_MIME: dict[View, str] = {
+    "screen": _TEXT,
+    "transcript": _TEXT,
+    "proof": "application/json",
+    "proof.md": "text/markdown",
+    "proof.html": "text/html",
+}
 # As much as one answer of the six tools has at most; the rest is read by cursor.
 _MOST_BYTES = 51_200
+_LISTED: tuple[View, ...] = ("screen", "proof")
 _SHOWN: dict[View, str] = {
     "screen": "what a person would see of the session now",
     "transcript": "the end of what the session's program wrote",
+    "proof": "what the record of the session proves; also of a session that is gone",
+    "proof.md": "the same as Markdown",
+    "proof.html": "the same as a page for people, with a player of the recording",
 }
 _Context = ServerRequestContext[Any]
 
@@ -37,20 +49,11 @@ class Resources:
     async def list(
         self, context: _Context, _params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        """Return the screens of all sessions; who asks is told when there are others."""
+        """Return screens and proofs of all sessions; who asks is told when there are others."""
         await self._subscribers.wants_list(context)
         sessions = await _asked(self._ops_of(context), "list")
-        return types.ListResourcesResult(
-            resources=[
-                types.Resource(
-                    uri=uri_of(one["id"], "screen"),
-                    name=one["id"],
-                    title=f"{one['id']}: {' '.join(one['argv'])} ({one['state']})",
-                    mime_type=_TEXT,
-                )
-                for one in sessions
-            ]
-        )
+        found = [_resource(one, view) for one in sessions for view in _LISTED]
+        return types.ListResourcesResult(resources=found)
 
     async def templates(
         self, _context: _Context, _params: types.PaginatedRequestParams | None
@@ -59,7 +62,10 @@ class Resources:
         return types.ListResourceTemplatesResult(
             resource_templates=[
                 types.ResourceTemplate(
-                    uri_template=template, name=view, description=_SHOWN[view], mime_type=_TEXT
+                    uri_template=template,
+                    name=view,
+                    description=_SHOWN[view],
+                    mime_type=_MIME[view],
                 )
                 for view, template in TEMPLATES.items()
             ]
@@ -71,8 +77,8 @@ class Resources:
         """Return the present text."""
         name, view = _known(params.uri)
         asked = self._ops_of(context)
-        text = await (_screen if view == "screen" else _transcript)(asked, name)
-        content = types.TextResourceContents(uri=params.uri, mime_type=_TEXT, text=text)
+        text = await _text(asked, name, view)
+        content = types.TextResourceContents(uri=params.uri, mime_type=_MIME[view], text=text)
         return types.ReadResourceResult(contents=[content])
 
     async def subscribe(
@@ -100,6 +106,17 @@ class Resources:
         return await self._listening(context, params)
 
 
+def _resource(session: dict[str, Any], view: View) -> types.Resource:
+    name = session["id"]
+    what = f"{name}: {' '.join(session['argv'])} ({session['state']})"
+    return types.Resource(
+        uri=uri_of(name, view),
+        name=name if view == "screen" else f"{name} {view}",
+        title=what if view == "screen" else f"{view} of {what}",
+        mime_type=_MIME[view],
+    )
+
+
 def _known(uri: str) -> tuple[str, View]:
     found = session_of(uri)
     if found is None:
@@ -113,6 +130,26 @@ async def _asked(asked: GatewayOps, op: str, **fields: Any) -> Any:
         return await asked.ask(op, **fields)
     except AgentPtyError as error:
         raise MCPError(types.INVALID_PARAMS, f"{error} ({error.code})") from error
+
+
+async def _text(asked: GatewayOps, name: str, view: View) -> str:
+    if view == "screen":
+        return await _screen(asked, name)
+    if view == "transcript":
+        return await _transcript(asked, name)
+    return await _proof(asked, name, view)
+
+
+async def _proof(asked: GatewayOps, name: str, view: View) -> str:
+    """Have a proof written, and return the file that was asked for."""
+    made = await _asked(asked, "proof", id=name)
+    paths = {"proof": "json_path", "proof.md": "markdown_path", "proof.html": "html_path"}
+    return await asyncio.to_thread(_content, str(made[paths[view]]))
+
+
+def _content(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 async def _screen(asked: GatewayOps, name: str) -> str:

@@ -78,7 +78,10 @@ class _Client:
         request = f"{self._name}-{context.request_id}" if self._name else ""
         person = Person(context, answers)
         caller, client = self._caller_of(context), _session(context)
-        return GatewayOps(self._handle, caller, person, request, client=client)
+        traceparent = (context.meta or {}).get("traceparent")
+        return GatewayOps(
+            self._handle, caller, person, request, client=client, traceparent=traceparent
+        )
 
     async def list_tools(
         self, _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
@@ -97,6 +100,7 @@ class _Client:
             return _result(ToolResult(text=text, failed=True))
         asked = self.ops_of(context, params.input_responses)
         try:
+            await asked.take_answers()
             async with progress(context, asked):
                 return _result(await tool.call(asked, dict(params.arguments or {})))
         except AnswerNeeded as needed:

@@ -2,6 +2,9 @@
 
     agent-pty://sessions/NAME/screen        what a person would see
     agent-pty://sessions/NAME/transcript    what the program wrote
+    agent-pty://sessions/NAME/proof         what its record proves, as JSON
+    agent-pty://sessions/NAME/proof.md      the same as Markdown
+    agent-pty://sessions/NAME/proof.html    the same as a page
 
 Pure.
 """
@@ -11,9 +14,12 @@ from __future__ import annotations
 import re
 from typing import Literal, get_args
 
-View = Literal["screen", "transcript"]
+View = Literal["screen", "transcript", "proof", "proof.md", "proof.html"]
+# What changes whenever the program writes; a proof is made when it is read.
+_LIVING: tuple[View, ...] = ("screen", "transcript")
 _BASE = "agent-pty://sessions/"
-_URI = re.compile(rf"{re.escape(_BASE)}([A-Za-z0-9_.-]+)/({'|'.join(get_args(View))})", re.ASCII)
+_VIEWS = "|".join(map(re.escape, get_args(View)))
+_URI = re.compile(rf"{re.escape(_BASE)}([A-Za-z0-9_.-]+)/({_VIEWS})", re.ASCII)
 TEMPLATES: dict[View, str] = {view: f"{_BASE}{{name}}/{view}" for view in get_args(View)}
 
 
@@ -27,8 +33,8 @@ def uri_of(name: str, view: View) -> str:
 
 
 def uris_of(name: str) -> list[str]:
-    """Return every address of one session."""
-    return [uri_of(name, view) for view in get_args(View)]
+    """Return every address of one session whose content changes by itself."""
+    return [uri_of(name, view) for view in _LIVING]
 
 
 def session_of(uri: str) -> tuple[str, View] | None:

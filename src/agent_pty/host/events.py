@@ -4,7 +4,7 @@ There are two sorts:
 
 * Published events have a number and a time. The last 1,000 are kept, so that a watcher can
   continue after an interruption.
-* Signals (`Batch`, `Typed`, `ProgramGone`) are for the listeners inside the session only. They
+* Signals (`Batch`, `Typed`, `ProgramGone` ...) are for the listeners inside the session only. They
   carry what is too large or too frequent to keep.
 
 Rule of this file: a listener gets published events in the order of their numbers. What a
@@ -91,6 +91,23 @@ class Cwd(Event, frozen=True, kw_only=True, tag="cwd"):
     cwd: str | None
 
 
+class ApprovalRequested(Event, frozen=True, kw_only=True, tag="approval_requested"):
+    """Something that a rule forbids without an approval was refused, and one was asked for."""
+
+    request: str
+    rule: str
+    command: str
+    cwd: str | None = None
+
+
+class ApprovalDecided(Event, frozen=True, kw_only=True, tag="approval_decided"):
+    """An operator has decided about a request."""
+
+    request: str
+    rule: str
+    approved: bool
+
+
 class Bell(Event, frozen=True, kw_only=True, tag="bell"):
     """The bell rang."""
 
@@ -155,6 +172,12 @@ class MarkForged(Event, frozen=True, kw_only=True, tag="mark_forged"):
     count: int
 
 
+class OutputGap(Event, frozen=True, kw_only=True, tag="output_gap"):
+    """Output was lost here, because nobody could read the terminal for a while."""
+
+    reason: str
+
+
 class Exited(Event, frozen=True, kw_only=True, tag="exited"):
     """The program ended, and everything it wrote was read."""
 
@@ -200,7 +223,43 @@ class ProgramGone:
     ending: Ending
 
 
-Signal = Batch | Typed | ProgramGone
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellBegan:
+    """The code of a cell is about to be typed."""
+
+    cell_id: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellEnded:
+    """The command of a cell has ended; *output_tail* returns the end of its output."""
+
+    cell_id: str
+    status: str
+    exit_code: int | None
+    duration_ms: int
+    output_bytes: int
+    output_tail: Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signalled:
+    """The processes of a group got a signal, or will; without *group* all of the session."""
+
+    number: int
+    group: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resized:
+    """The terminal is about to have another size."""
+
+    rows: int
+    cols: int
+
+
+Signal = Batch | Typed | ProgramGone | CellBegan | CellEnded | Signalled | Resized
 
 
 class Listener(Protocol):

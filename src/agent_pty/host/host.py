@@ -13,30 +13,38 @@ from typing import Any
 import msgspec
 
 from agent_pty import build, log
+from agent_pty.core.config import Config
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, Busy, Internal, SpawnFailed, UnknownSession
+from agent_pty.errors import AgentPtyError, BadConfig, Busy, Internal, SpawnFailed, UnknownSession
 from agent_pty.host import message, principal, request
+from agent_pty.host.custody import custody_of
 from agent_pty.host.events import Numbered, encoded
+from agent_pty.host.evidence.cleaning import Cleaner, secrets_of
+from agent_pty.host.evidence.controls import EvidenceControls
 from agent_pty.host.evidence.recorder import Recorder
+from agent_pty.host.evidence.session_evidence import SessionEvidence
 from agent_pty.host.evidence.sync import Syncing
-from agent_pty.host.message import Addressed, AddressedStream, AnyControl, PastEvents
+from agent_pty.host.evidence.tree_looks import TreeLooks
+from agent_pty.host.gate.controls import GateControls
+from agent_pty.host.gate.policy_in_force import PolicyInForce
+from agent_pty.host.gate.session_gate import Rules
+from agent_pty.host.guard.opened_guard import opened_guard
+from agent_pty.host.message import Addressed, AddressedStream, AnyControl
+from agent_pty.host.opening import device_of, recording_of
 from agent_pty.host.request import Opened
-from agent_pty.host.session import Session
+from agent_pty.host.session import Session, Sessions
 from agent_pty.host.terminal import tty
 from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.host.terminal.output_start import start_output
 from agent_pty.keeper.channel import ChannelClosed
 from agent_pty.keeper.link import KeeperLink
-from agent_pty.keeper.message import Adopt, Custody, Ended, KeeperEvent
+from agent_pty.keeper.message import Adopt, Ended, ExecAnswered, ExecAsked, KeeperEvent
 from agent_pty.ops.model import Described, Ending, HostReport, Killed, Process, Spec
 from agent_pty.ops.op import failure
 from agent_pty.process import tree
-from agent_pty.store import atomic
-from agent_pty.store.aside import set_aside
+from agent_pty.store import atomic, config
 from agent_pty.store.journal import Journal
 from agent_pty.store.ledger import Ledger, Present
-from agent_pty.store.ring import RingLost
-
-_TEXT_KEPT = 256 * 1024 * 1024
 
 
 class Host:
@@ -46,11 +54,14 @@ class Host:
         self.name = name
         self.leaving = asyncio.Event()
         self._layout = layout
-        self._sessions: dict[str, Session] = {}
+        self._sessions = Sessions()
         self._ledgers: dict[str, Ledger] = {}
         self._opened: dict[str, asyncio.Future[None]] = {}
         self._watcher: Callable[[bytes], None] | None = None
         self._syncing = Syncing()
+        self._looks = TreeLooks(layout.looks)
+        self._config = self._settings()
+        self._in_force = PolicyInForce()
         self._keeper = self._new_link()
         self._controls: dict[type[AnyControl], Callable[[Any], Awaitable[Any]]] = {
             message.AwaitOpened: self._await_opened,
@@ -61,10 +72,21 @@ class Host:
             message.Forget: self._forget,
             message.Rename: self._rename,
             message.GiveCustody: self._give_custody,
+            message.NoteRelease: self._note_release,
+            message.AskExports: self._ask_exports,
             message.Watch: self._watched,
-            message.EventsSince: self._events_since,
             message.Leave: self._leave,
+            **EvidenceControls(layout, self._sessions).handlers,
+            **GateControls(self._sessions, self._in_force).handlers,
         }
+
+    def _settings(self) -> Config:
+        """Return the settings; with a mistake in the file, the defaults."""
+        try:
+            return config.load(self._layout)
+        except BadConfig as error:
+            log.line(f"{self.name}: the defaults count: {error}")
+            return Config()
 
     # -- the keeper
 
@@ -76,23 +98,27 @@ class Host:
         path = self._layout.keeper_socket
         found = await self._keeper.connect(path, role="host", name=self.name)
         for session in self._sessions.values():
-            session.terminal.keeper_found(found.pid)
+            session.terminal.keeper_changed(found.pid)
 
     def _keeper_event(self, event: KeeperEvent, fds: tuple[int, ...]) -> None:
         if isinstance(event, Adopt):
             self._adopt(event, fds)
+        elif isinstance(event, ExecAsked):
+            session = self._sessions.get(event.instance)
+            if session is not None and session.guard is not None:
+                session.guard.asked(event)
         elif isinstance(event, Ended) and event.instance in self._sessions:
             self._sessions[event.instance].terminal.end(Ending(**event.ended.to_wire()))
 
     def _keeper_lost(self) -> None:
         """Exit codes of what ends from now on are unknown; the daemon finds a new keeper."""
         for session in self._sessions.values():
-            session.terminal.keeper_lost()
+            session.terminal.keeper_changed(None)
 
     def _adopt(self, adopt: Adopt, fds: tuple[int, ...]) -> None:
         opened = self._opening(adopt.instance)
         try:
-            self._open(adopt, fds)
+            self._take(adopt, fds)
         except Exception as error:  # noqa: BLE001  one session's files must not end the others
             if not opened.done():
                 opened.set_exception(_spawn_error(error))
@@ -101,67 +127,86 @@ class Host:
             if not opened.done():
                 opened.set_result(None)
 
-    def _open(self, adopt: Adopt, fds: tuple[int, ...]) -> None:
-        """Open a session; if that fails, nothing of it stays open: its master is closed once."""
-        if not fds:  # the kernel drops a descriptor for which there is no free number
+    def _take(self, adopt: Adopt, fds: tuple[int, ...]) -> None:
+        """Open a session with the descriptors that came; of the spool its ring has a duplicate."""
+        if len(fds) < 1 + adopt.spool + adopt.guard:
+            for fd in fds:
+                os.close(fd)
+            # The kernel drops a descriptor for which there is no free number.
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
-        master = fds[0]
-        spec = msgspec.convert(adopt.spec, Spec)
-        directory = self._layout.session(spec.instance)
+        try:
+            self._open(adopt, fds[0], fds[1] if adopt.spool else None)
+            if adopt.guard:
+                session = self._sessions[adopt.instance]
+                listener, last = os.dup(fds[-1]), adopt.last_exec
+                session.be_guarded(opened_guard(session, listener, self._tell_keeper, last=last))
+        finally:
+            for fd in fds[1:]:
+                os.close(fd)
+
+    def _open(self, adopt: Adopt, master: int, spool: int | None) -> None:
+        """Open a session; if that fails, nothing of it stays open: its master is closed once."""
         with contextlib.ExitStack() as undo:
             undo.callback(os.close, master)
-            output, owed, recovered = self._output(directory, spec)
-            undo.callback(output.close)
-            self._save_first_spec(spec, recovered=recovered)
-            session = self._session(adopt, spec, master, output)
+            spec = msgspec.convert(adopt.spec, Spec)
+            start = start_output(self._layout, spec, spool)
+            undo.callback(start.output.close)
+            self._save_first_spec(spec, recovered=start.recovered)
+            session = self._session(adopt, spec, master, start.output)
             undo.pop_all()  # the session closes both
             undo.callback(session.close)
-            ledger = Ledger(f"{directory}/keys.jsonl", recall=request.recall(session))
-            session.start(owed=owed, recovered=recovered)
+            path = f"{self._layout.session(spec.instance)}/keys.jsonl"
+            ledger = Ledger(path, recall=request.recall(session))
+            # tmux has answered the questions of the program in its panes.
+            owed = start.owed if spec.tmux is None else b""
+            session.start(owed=owed, recovered=start.recovered)
             undo.pop_all()
         self._ledgers[spec.instance] = ledger
         self._sessions[spec.instance] = session
         if adopt.ended is not None:
             session.terminal.end(Ending(**adopt.ended.to_wire()))
 
+    def _tell_keeper(self, request: ExecAnswered) -> None:
+        self._keeper.tell(request)
+
     def _session(self, adopt: Adopt, spec: Spec, master: int, output: TerminalOutput) -> Session:
         root = tree.Root(
             pid=adopt.pid,
             birth=adopt.birth,
             instance=spec.instance,
-            terminal=tty.name(master),
+            terminal=tty.name(master) if spec.tmux is None else spec.tmux.tty,
             keeper=adopt.keeper,
         )
         journal = Journal(self._layout.log_dir, name=spec.name, instance=spec.instance)
+        cleaner = Cleaner(secrets_of(adopt.pid))
+        required = self._config.evidence.required
+        recorder = Recorder(journal, spec, cleaner, self._syncing.wrote, output, required=required)
         return Session(
             spec,
-            master=master,
+            device=device_of(
+                self._layout, spec, master, pid=adopt.pid, keeper=lambda: self._keeper
+            ),
             root=root,
             output=output,
-            recorder=Recorder(journal, spec, adopt.pid, self._syncing.wrote),
+            evidence=SessionEvidence(
+                recorder=recorder,
+                recording=recording_of(
+                    self._layout,
+                    self._config.recording,
+                    spec,
+                    output,
+                    recorder=recorder,
+                    cleaner=cleaner,
+                ),
+                looks=self._looks,
+            ),
             perform=self._perform,
             watcher=self._forward,
+            rules=Rules(
+                in_force=self._in_force,
+                approvals=f"{self._layout.session(spec.instance)}/approvals.json",
+            ),
         )
-
-    def _output(self, directory: str, spec: Spec) -> tuple[TerminalOutput, bytes, bool]:
-        """Return the session's output, the replies still owed, and whether it was there before."""
-        size: dict[str, Any] = {
-            "rows": spec.rows,
-            "cols": spec.cols,
-            "keep": _TEXT_KEPT,
-            "nonce": spec.nonce,
-        }
-        if os.path.exists(f"{directory}/raw"):
-            try:
-                return (*TerminalOutput.recover(directory, **size), True)
-            except (RingLost, ValueError) as error:
-                aside = set_aside(directory, self._layout.aside)
-                log.line(
-                    f"{self.name}: {spec.name} starts with an empty screen: {error}; "
-                    f"its files are kept in {aside}"
-                )
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        return TerminalOutput.create(directory, **size), b"", False
 
     def _save_first_spec(self, spec: Spec, *, recovered: bool) -> None:
         """Save the spec of a session; one that is *recovered* lives on with the file it has."""
@@ -209,7 +254,10 @@ class Host:
             return failure(UnknownSession(asked.name))
         principal.acting.set(asked.caller.acting_as("agent"))
         ledger = self._ledgers[session.spec.instance]
-        return await request.answer(session, ledger, payload, present=present)
+        answer = await request.answer(session, ledger, payload, present=present)
+        if self._config.evidence.sync == "always":
+            await self._syncing.wait(session.journal)
+        return answer
 
     async def _perform(self, session: Session, payload: bytes) -> bytes:
         return await request.answer(session, self._ledgers[session.spec.instance], payload)
@@ -226,22 +274,36 @@ class Host:
 
     async def _await_opened(self, asked: message.AwaitOpened) -> Described:
         await asyncio.shield(self._opening(asked.instance))
-        return self._find(asked.instance).describe()
+        return self._sessions.find(asked.instance).describe()
 
     async def _describe(self, _asked: message.Describe) -> HostReport:
         sessions = [session.describe() for session in self._sessions.values()]
-        return HostReport(pid=os.getpid(), build=build.digest(), sessions=sessions)
+        return HostReport(
+            pid=os.getpid(),
+            build=build.digest(),
+            sessions=sessions,
+            sync_lag_ms=self._syncing.lag_ms,
+        )
 
     async def _count_members(self, asked: message.CountMembers) -> int:
-        return len(tree.members([self._find(asked.instance).terminal.root]))
+        return len(tree.members([self._sessions.find(asked.instance).terminal.root]))
 
     async def _kill(self, asked: message.Kill) -> Killed:
-        return await self._find(asked.instance).terminal.kill()
+        session = self._sessions.find(asked.instance)
+        killed = await session.terminal.kill()
+        await session.finish_evidence()
+        return killed
 
     async def _kill_all(self, _asked: message.KillAll) -> list[Process]:
         """End every tree at once: one reading of the process table serves all."""
-        roots = [session.terminal.root for session in self._sessions.values()]
-        return (await tree.kill_trees(roots)).survivors
+        for session in self._sessions.values():
+            if session.guard is not None:
+                session.guard.refuse_held()
+        ours = [one for one in self._sessions.values() if one.spec.tmux is None]
+        roots = [session.terminal.root for session in ours]
+        survivors = (await tree.kill_trees(roots)).survivors
+        await asyncio.gather(*(one.finish_evidence() for one in self._sessions.values()))
+        return survivors
 
     async def _forget(self, asked: message.Forget) -> None:
         found = self._sessions.pop(asked.instance, None)
@@ -252,7 +314,7 @@ class Host:
         shutil.rmtree(self._layout.session(asked.instance), ignore_errors=True)
 
     async def _rename(self, asked: message.Rename) -> None:
-        session = self._find(asked.instance)
+        session = self._sessions.find(asked.instance)
         # Saved first: if there is no room for that, the session keeps its name.
         self._save_spec(msgspec.structs.replace(session.spec, name=asked.name))
         session.rename(asked.name)
@@ -262,27 +324,20 @@ class Host:
             self._keeper = self._new_link()
             await self.connect()
         for instance, session in self._sessions.items():
-            await self._keeper.ask(_custody(instance, session), [session.terminal.master])
+            await self._keeper.ask(*custody_of(instance, session))
         return len(self._sessions)
+
+    async def _note_release(self, asked: message.NoteRelease) -> None:
+        self._sessions.find(asked.instance).note_release()
+
+    async def _ask_exports(self, asked: message.AskExports) -> list[bytes] | None:
+        return await self._sessions.find(asked.instance).exports()
 
     async def _watched(self, _asked: message.Watch) -> None:
         """The connection that asked has done it: events go there."""
 
-    async def _events_since(self, asked: message.EventsSince) -> PastEvents:
-        session = self._find(asked.instance)
-        found, missed = session.events.since(asked.number)
-        name, instance = session.spec.name, session.spec.instance
-        return PastEvents(
-            events=[encoded(one, name=name, instance=instance) for one in found], missed=missed
-        )
-
     async def _leave(self, _asked: message.Leave) -> None:
         self.leaving.set()
-
-    def _find(self, instance: str) -> Session:
-        if instance not in self._sessions:
-            raise UnknownSession(instance)
-        return self._sessions[instance]
 
     def close(self) -> None:
         """Leave every terminal to the keeper."""
@@ -290,17 +345,6 @@ class Host:
             session.close()
         self._sessions.clear()
         self._keeper.close()
-
-
-def _custody(instance: str, session: Session) -> Custody:
-    terminal = session.terminal
-    return Custody(
-        instance=instance,
-        pid=terminal.root.pid,
-        birth=terminal.root.birth,
-        host_pid=os.getpid(),
-        ended=msgspec.to_builtins(terminal.ended),
-    )
 
 
 def _spawn_error(error: Exception) -> AgentPtyError:

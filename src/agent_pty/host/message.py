@@ -10,8 +10,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
+from agent_pty.core.evidence import event as evidence
 from agent_pty.host.principal import Kind, Principal
+from agent_pty.ops.approval import Denied, Granted, Pending
 from agent_pty.ops.model import Described, HostReport, Killed, Process
+from agent_pty.ops.past_screen import PastForm, PastScreen
+from agent_pty.ops.secret import Entered
 
 Answer = TypeVar("Answer")
 
@@ -22,10 +26,17 @@ class Caller(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transport: str
     uid: int | None = None
     pid: int | None = None
+    terminal: bool = False
 
     def acting_as(self, kind: Kind) -> Principal:
         """Return the principal of a request."""
-        return Principal(kind=kind, transport=self.transport, uid=self.uid, pid=self.pid)
+        return Principal(
+            kind=kind,
+            transport=self.transport,
+            uid=self.uid,
+            pid=self.pid,
+            terminal=self.terminal,
+        )
 
 
 class Addressed(Struct, frozen=True, kw_only=True, tag_field="control", tag="request"):
@@ -98,6 +109,19 @@ class GiveCustody(Control[int], frozen=True, kw_only=True, tag="custody"):
     answer: ClassVar[Any] = int
 
 
+class NoteRelease(Control[None], frozen=True, kw_only=True, tag="note_release"):
+    """Record that a pane that was adopted is given back."""
+
+    instance: str
+
+
+class AskExports(Control[list[bytes] | None], frozen=True, kw_only=True, tag="ask_exports"):
+    """Return what the shell of a session exports now, as `NAME=value`; null: it cannot be asked."""
+
+    answer: ClassVar[Any] = list[bytes] | None
+    instance: str
+
+
 class Watch(Control[None], frozen=True, kw_only=True, tag="watch"):
     """Send the events of all sessions on this connection, or stop that."""
 
@@ -119,6 +143,100 @@ class EventsSince(Control[PastEvents], frozen=True, kw_only=True, tag="events"):
     number: int
 
 
+class SettleEvidence(Control[None], frozen=True, kw_only=True, tag="settle_evidence"):
+    """Let the journal say how the work tree and the recording are now: a proof is made of it."""
+
+    instance: str
+
+
+class NoteProof(Control[None], frozen=True, kw_only=True, tag="note_proof"):
+    """Record that a proof of a session was written."""
+
+    instance: str
+    json_path: str
+    markdown_path: str
+    html_path: str
+    by: Caller
+
+
+class ShowPast(Control[PastScreen], frozen=True, kw_only=True, tag="past_screen"):
+    """Draw the screen of a past moment, also of a session that this host does not have."""
+
+    answer: ClassVar[Any] = PastScreen
+    name: str
+    instance: str
+    monotonic_ns: int | None
+    time: float | None
+    form: PastForm
+
+
+class UsePolicy(Control[None], frozen=True, kw_only=True, tag="policy"):
+    """Let these rules count from now on; *text* is a policy file, null: the built-in ones."""
+
+    text: str | None
+    path: str
+
+
+class Approve(Control[Granted], frozen=True, kw_only=True, tag="approve"):
+    """Approve a command of a session before it is sent."""
+
+    answer: ClassVar[Any] = Granted
+    instance: str
+    command: str
+    rule: str | None
+    ttl_ms: int
+    by: Principal
+
+
+class Grant(Control[Granted], frozen=True, kw_only=True, tag="grant"):
+    """Approve what somebody asked for."""
+
+    answer: ClassVar[Any] = Granted
+    instance: str
+    request: str
+    by: Principal
+
+
+class Deny(Control[Denied], frozen=True, kw_only=True, tag="deny"):
+    """Say no to what somebody asked for."""
+
+    answer: ClassVar[Any] = Denied
+    instance: str
+    request: str
+    by: Principal
+
+
+class PendingApprovals(Control[list[Pending]], frozen=True, kw_only=True, tag="approvals"):
+    """Return the requests of all sessions that wait for an operator."""
+
+    answer: ClassVar[Any] = list[Pending]
+
+
+class RefusedOperator(Control[None], frozen=True, kw_only=True, tag="refused_operator"):
+    """Record that something inside of a session asked for what only operators may ask for."""
+
+    instance: str
+    op: str
+    by: Principal
+
+
+class EnterSecret(Control[Entered], frozen=True, kw_only=True, tag="secret"):
+    """Type a secret into a session that asks for one."""
+
+    answer: ClassVar[Any] = Entered
+    instance: str
+    value: str
+    by: Principal
+
+
+class NoteEvent(Control[None], frozen=True, kw_only=True, tag="note"):
+    """Record something that the daemon has done with a session."""
+
+    instance: str
+    caller: Caller
+    action: evidence.Fork | evidence.Notify
+
+
 class Leave(Control[None], frozen=True, kw_only=True, tag="leave"):
     """End the host; the terminals stay with the keeper."""
 
@@ -132,8 +250,21 @@ AnyControl = (
     | Forget
     | Rename
     | GiveCustody
+    | NoteRelease
+    | AskExports
     | Watch
     | EventsSince
+    | SettleEvidence
+    | NoteProof
+    | ShowPast
+    | UsePolicy
+    | Approve
+    | Grant
+    | Deny
+    | PendingApprovals
+    | RefusedOperator
+    | EnterSecret
+    | NoteEvent
     | Leave
 )
 Message = Addressed | AddressedStream | AnyControl

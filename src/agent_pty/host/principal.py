@@ -17,6 +17,8 @@ class Principal(Struct, frozen=True, kw_only=True, omit_defaults=True):
     transport: str | None = None
     uid: int | None = None
     pid: int | None = None
+    # Whether it is a person at a terminal of their own, outside of every session.
+    terminal: bool = False
 
 
 # What nobody asked for: device replies, the keys that end a program.

@@ -5,21 +5,20 @@ What a request types passes the one door in front of the terminal, `Terminal.wri
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
+from typing import Any
 
 from agent_pty import ops
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, ApprovalRequired
+from agent_pty.host.gate.presented import Presented, presented
 from agent_pty.host.session import Session
-from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.viewers.keyboard import Keyboard
 from agent_pty.ops.attach import Attach
 from agent_pty.ops.cell_model import CellReport
+from agent_pty.ops.gated import Gated
 from agent_pty.ops.op import Keyed, Op, Request, decode, decode_head, failure, success
 from agent_pty.store.ledger import Answered, Ledger, Present
-
-_MOST_TYPED_AHEAD = 1024 * 1024
 
 
 async def answer(
@@ -73,51 +72,33 @@ def open_stream(session: Session, payload: bytes) -> Opened:
     )
 
 
-class Keyboard:
-    """What a person types into a stream, given to the session in order."""
-
-    def __init__(self, session: Session, viewer: str | None) -> None:
-        self._session = session
-        self._viewer = viewer
-        self._pending = bytearray()
-        self._task: asyncio.Task[None] | None = None
-        # Keys arrive outside the task of the stream, and only there it is known who types.
-        self._context = contextvars.copy_context()
-
-    def typed(self, data: bytes) -> None:
-        """Take what was typed; a program that does not read loses what does not fit."""
-        if len(self._pending) + len(data) <= _MOST_TYPED_AHEAD:
-            self._pending += data
-        if self._task is None:
-            loop = asyncio.get_running_loop()
-            self._task = loop.create_task(self._give(), context=self._context)
-
-    async def _give(self) -> None:
-        try:
-            while self._pending:
-                data = bytes(self._pending)
-                self._pending.clear()
-                await self._session.input.press(data, kind=InputKind.ATTACH)
-                self._session.typed.add(self._viewer, len(data))
-        except AgentPtyError:  # the session has ended, and so will the stream
-            self._pending.clear()
-        finally:
-            self._task = None
-
-    def close(self) -> None:
-        """Give no more."""
-        if self._task is not None:
-            self._task.cancel()
-
-
 async def _act(session: Session, op: Op, request: Request) -> Answered:
     """Act, and turn a deliberate error into its answer: a key must remember that too."""
+    presented.set(Presented(token=getattr(request, "approval", None)))
     try:
-        result = await op.handler(session, request)
+        result = await _approved(session, op, request)
     except AgentPtyError as error:
         return Answered(envelope=failure(error))
     reference = session.cells.reference(result) if isinstance(result, CellReport) else None
     return Answered(envelope=success(op, result), reference=reference)
+
+
+async def _approved(session: Session, op: Op, request: Request) -> Any:
+    """Act; if that needs an approval and the caller waits for it, act again once it is there.
+
+    Nothing was typed by the first attempt, and nothing is held while an operator thinks.
+    """
+    try:
+        return await op.handler(session, request)
+    except ApprovalRequired as error:
+        patience = request.wait_approval_ms / 1000 if isinstance(request, Gated) else 0
+        if not patience:
+            raise
+        decision = await session.permission.decided(error.details["request"], patience)
+        if decision == "approved":
+            return await op.handler(session, request)
+        said = "was denied by an operator" if decision == "refused" else "was not decided in time"
+        raise ApprovalRequired(f"{error}: it {said}", **error.details) from error
 
 
 def recall(session: Session) -> Callable[[str], Awaitable[bytes]]:

@@ -9,7 +9,9 @@ import signal
 import socket
 from typing import Any
 
+from agent_pty import log
 from agent_pty.core.layout import Layout
+from agent_pty.core.redaction.redactor import redacted
 from agent_pty.host.connection import HostProtocol
 from agent_pty.host.host import Host
 from agent_pty.keeper.accept import Acceptor
@@ -20,6 +22,7 @@ def main(arguments: dict[str, Any]) -> None:
     """Run a host until it is told to leave."""
     # Not in the keeper: its programs have the umask of whoever started it.
     os.umask(0o077)
+    log.clean_by(redacted)
     _disregard_signals()
     faulthandler.enable()  # where native code crashed is then in the log
     listener = socket.socket(fileno=arguments["listener"])

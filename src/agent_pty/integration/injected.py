@@ -15,6 +15,7 @@ class Injected:
     """What to start, and its environment.
 
     A program with a *secret* finds it on descriptor 3, once, before its own start-up files run.
+    A shell that can be asked finds there, too, where it writes what it exports (`dialect.answers`).
     """
 
     argv: list[str]

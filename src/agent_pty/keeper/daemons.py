@@ -54,9 +54,9 @@ class Daemons:
         return pid
 
     def _ask_to_look(self, ready: int) -> None:
-        daemon, event = self._peers.daemon, Relisten()
+        daemon = self._peers.daemon
         if daemon is not None:
-            self._peers.post(daemon, {"event": event.event, **event.to_wire()}, [ready])
+            self._peers.tell(daemon, Relisten(), [ready])
 
     def _answer_waiting(self) -> None:
         """Pass on the descriptors of clients that asked before; without a daemon, close them."""

@@ -46,8 +46,7 @@ class Gateway:
         return self._pid or 0
 
     def _pass_on(self, peer: Peer, daemon: int) -> None:
-        event = Connected()
-        self._peers.post(peer, {"event": event.event, **event.to_wire()}, [daemon])
+        self._peers.tell(peer, Connected(), [daemon])
 
     def connected(self, peer: Peer) -> None:
         """Note its process, which may be that of a dead keeper; give it what came before."""

@@ -7,45 +7,41 @@ session belongs, what the end of a host means and when a master is closed.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import os
 import selectors
 import signal
 import socket
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from agent_pty import __version__, build, log
 from agent_pty.core.layout import Layout
 from agent_pty.keeper import upgrade, warm
-from agent_pty.keeper.birth import birth
 from agent_pty.keeper.channel import Message
 from agent_pty.keeper.daemons import Daemons
 from agent_pty.keeper.gateway import Gateway
+from agent_pty.keeper.held_sessions import HeldSessions
 from agent_pty.keeper.listen import listen
 from agent_pty.keeper.message import (
     REQUESTS,
-    Adopt,
     Custody,
     Done,
-    Ended,
+    ExecAnswered,
     Exit,
     Fork,
     Forked,
     Hand,
-    HeldSession,
     Hello,
+    Hold,
     Holdings,
     HostEnded,
-    KeeperEvent,
     KeeperRequest,
     Leaving,
     Listening,
+    NoteEnd,
     Release,
     Spawn,
-    Spawned,
     Stop,
     Upgrade,
     Wire,
@@ -53,25 +49,6 @@ from agent_pty.keeper.message import (
 from agent_pty.keeper.peers import Peer, Peers
 from agent_pty.keeper.program import failure
 from agent_pty.keeper.starts import Starting, Starts
-
-
-@dataclass(slots=True, kw_only=True)
-class Held:
-    """One session that the keeper holds. *ended* is its exit, once that is known."""
-
-    master: int
-    pid: int
-    birth: float | None
-    host: str | None = None
-    ended: Exit | None = None
-    spec: Any = None
-
-    @property
-    def told(self) -> HeldSession:
-        """What others may know of it."""
-        return HeldSession(
-            pid=self.pid, birth=self.birth, host=self.host, ended=self.ended, spec=self.spec
-        )
 
 
 class Keeper:
@@ -87,14 +64,11 @@ class Keeper:
         self._peers = Peers(listener, self._selector, self._handle, gone=self._peer_gone)
         self._daemons = Daemons(layout, self._selector, self._peers, self)
         self._gateway = Gateway(layout, self._peers, self)
-        self._sessions: dict[str, Held] = {}
-        self._programs: dict[int, str] = {}
+        self._held = HeldSessions(self._peers, self._selector)
         self._hosts: dict[str, int] = {}
         self._starts = Starts(self._selector)
         # Daemons that will be answered when no program is being started.
         self._hellos: list[Callable[[Wire], None]] = []
-        # Sessions for hosts that have not connected yet.
-        self._late: dict[str, list[Hand]] = {}
         self._stopped = False
         self._wake_read, self._wake_write = socket.socketpair()
 
@@ -103,11 +77,8 @@ class Keeper:
         """Continue with what the previous build held."""
         listener = socket.socket(fileno=state["listener"])
         keeper = cls(layout, listener, lock=state["lock"])
-        for instance, one in state["sessions"].items():
-            held = vars(HeldSession.from_wire(one))
-            keeper._sessions[instance] = Held(master=one["master"], **held)
+        keeper._held.resume(state)
         keeper._daemons.resume(state.get("daemon_socket"))
-        keeper._programs = {int(pid): name for pid, name in state["programs"].items()}
         keeper._hosts = state["hosts"]
         keeper._gateway.resume(state.get("gateway"))
         return keeper
@@ -134,7 +105,7 @@ class Keeper:
     @property
     def _needed(self) -> bool:
         """False after a daemon could not start: the next client begins anew."""
-        some = self._sessions or self._hosts or self._gateway.pid or self._peers.some
+        some = len(self._held) or self._hosts or self._gateway.pid or self._peers.some
         return bool(self._daemons.wanted or some)
 
     @property
@@ -148,7 +119,8 @@ class Keeper:
         body = message.body
 
         def reply(answer: Wire) -> None:
-            self._peers.post(peer, {"re": body.get("seq"), **answer.to_wire()})
+            if "seq" in body:  # without a number nobody waits for it
+                self._peers.post(peer, {"re": body["seq"], **answer.to_wire()})
 
         def fail(why: dict[str, Any]) -> None:
             self._peers.post(peer, {"re": body.get("seq"), "error": why})
@@ -183,10 +155,11 @@ class Keeper:
             case Hand():
                 self._hand(request, reply, fail)
             case Custody():
-                self._take_custody(peer, request, fds)
+                self._held.take_custody(peer, request, fds)
+                self._hosts.setdefault(peer.name, request.host_pid)
                 reply(Done())
-            case Release():
-                self._release(request)
+            case Hold() | NoteEnd() | Release() | ExecAnswered():
+                self._held.take(request, fds)
                 reply(Done())
             case Upgrade():
                 self._upgrade(request)
@@ -204,9 +177,7 @@ class Keeper:
         if peer.role == "gateway":
             self._gateway.connected(peer)
         if peer.role == "host":
-            for late in self._late.pop(peer.name, []):
-                if late.instance in self._sessions:
-                    self._adopt(peer, late)
+            self._held.host_connected(peer)
 
     def _answer_hellos(self) -> None:
         """Answer the daemons that came while programs were being started."""
@@ -222,7 +193,7 @@ class Keeper:
                 version=__version__,
                 build=build.digest(),
                 hosts=self._hosts,
-                sessions={name: held.told for name, held in self._sessions.items()},
+                sessions=self._held.told,
                 gateway=self._gateway.pid,
             )
         )
@@ -247,7 +218,7 @@ class Keeper:
 
     def _peer_gone(self, peer: Peer) -> None:
         if peer.role == "daemon":
-            self._daemons.gone(sessions=bool(self._programs))
+            self._daemons.gone(sessions=self._held.running)
         elif peer.role == "gateway":
             self._gateway.gone()
 
@@ -258,26 +229,10 @@ class Keeper:
         fail: Callable[[dict[str, Any]], None],
     ) -> None:
         def runs(starting: Starting) -> None:
-            reply(self._hold(starting))
-            held = self._sessions[starting.instance]
-            if held.ended is not None:
-                self._report_end(starting.instance, held.host, held.ended)
+            reply(self._held.hold(starting))
+            self._held.report_end(starting.instance)
 
         self._starts.begin(spawn, runs=runs, fails=fail)
-
-    def _hold(self, starting: Starting) -> Spawned:
-        pid = starting.started.pid
-        held = Held(
-            master=starting.started.master,
-            pid=pid,
-            birth=birth(pid),
-            ended=starting.ended,
-            spec=starting.spec,
-        )
-        self._sessions[starting.instance] = held
-        if held.ended is None:
-            self._programs[pid] = starting.instance
-        return Spawned(pid=pid, birth=held.birth)
 
     def _hand(
         self,
@@ -285,64 +240,25 @@ class Keeper:
         reply: Callable[[Wire], None],
         fail: Callable[[dict[str, Any]], None],
     ) -> None:
-        if hand.instance not in self._sessions:
+        if self._held.hand(hand):
+            reply(Done())
+        else:
             reason = "this keeper does not hold the terminal"
             fail({"stage": "hand", "reason": reason, "errno": None})
-            return
-        self._sessions[hand.instance].host = hand.host
-        host = self._peers.host(hand.host)
-        if host is None:
-            self._late.setdefault(hand.host, []).append(hand)
-        else:
-            self._adopt(host, hand)
-        reply(Done())
-
-    def _adopt(self, host: Peer, hand: Hand) -> None:
-        held = self._sessions[hand.instance]
-        adopt = Adopt(
-            instance=hand.instance,
-            spec=hand.spec,
-            pid=held.pid,
-            birth=held.birth,
-            ended=held.ended,
-            keeper=os.getpid(),
-        )
-        self._peers.post(host, _event(adopt), [held.master])
-
-    def _take_custody(self, peer: Peer, custody: Custody, fds: Sequence[int]) -> None:
-        (master,) = fds
-        if custody.instance not in self._sessions:
-            self._sessions[custody.instance] = Held(
-                master=os.dup(master),
-                pid=custody.pid,
-                birth=custody.birth,
-                host=peer.name,
-                ended=custody.ended,
-            )
-        self._hosts.setdefault(peer.name, custody.host_pid)
-
-    def _release(self, release: Release) -> None:
-        held = self._sessions.pop(release.instance, None)
-        if held is not None:
-            os.close(held.master)
-            self._programs.pop(held.pid, None)
 
     def _upgrade(self, wanted: Upgrade) -> None:
         """Run another build in this process; the connection closes when that has happened."""
         if len(self._starts):
             raise ValueError("a program is just being started: ask again")
         listener = self._peers.listener.fileno()
-        fds = [listener, self._lock, *(held.master for held in self._sessions.values())]
+        fds = [listener, self._lock, *self._held.descriptors]
         socket = self._daemons.socket.fd
         fds += [] if socket is None else [socket]
         state = {
             "listener": listener,
             "lock": self._lock,
             "daemon_socket": socket,
-            "sessions": {
-                instance: dataclasses.asdict(held) for instance, held in self._sessions.items()
-            },
-            "programs": self._programs,
+            **self._held.state(),
             "hosts": self._hosts,
             "gateway": self._gateway.pid,
         }
@@ -363,36 +279,21 @@ class Keeper:
 
     def _child_ended(self, pid: int, code: int) -> None:
         ended = Exit(code=code if code >= 0 else None, signal=-code if code < 0 else None)
-        instance = self._programs.pop(pid, None)
-        if instance is not None:
-            held = self._sessions[instance]
-            held.ended = ended
-            self._report_end(instance, held.host, ended)
+        if self._held.program_ended(pid, ended):
             return
         self._starts.ended(pid, ended)
         if pid == self._gateway.pid:
             self._gateway.gone()
-        if self._daemons.child_ended(pid, sessions=bool(self._programs)):
+        if self._daemons.child_ended(pid, sessions=self._held.running):
             self._stopped = self._stopped or not self._needed
         for name in [name for name, host in self._hosts.items() if host == pid]:
             self._host_ended(name, ended)
 
     def _host_ended(self, name: str, ended: Exit) -> None:
         del self._hosts[name]
-        self._late.pop(name, None)
+        self._held.host_ended(name)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._layout.host_socket(name))
         log.line(f"keeper: host {name} ended: {ended}")
         event = HostEnded(host=name, code=ended.code, signal=ended.signal)
-        self._peers.tell_daemons(_event(event))
-
-    def _report_end(self, instance: str, host: str | None, ended: Exit) -> None:
-        event = _event(Ended(instance=instance, ended=ended))
-        peer = self._peers.host(host)
-        if peer is not None:
-            self._peers.post(peer, event)
         self._peers.tell_daemons(event)
-
-
-def _event(event: KeeperEvent) -> dict[str, Any]:
-    return {"event": event.event, **event.to_wire()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import socket
@@ -75,6 +76,12 @@ class KeeperLink:
             return answered  # type: ignore[no-any-return]  # `answer` is the type parameter
         finally:
             self._open.pop(number, None)
+
+    def tell(self, request: KeeperRequest[Answer]) -> None:
+        """Send a request that has no answer; nothing if the keeper is gone."""
+        if self._channel is not None:
+            with contextlib.suppress(ChannelClosed):
+                self._channel.post({"do": request.do, **request.to_wire()})
 
     def _receive(self, message: Message) -> None:
         if "re" not in message.body:

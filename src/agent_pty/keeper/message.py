@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 Answer = TypeVar("Answer")
 # Fields that hold a message, or a dictionary of messages.
 _NESTED, _EACH = "nested", "each"
+_known_fields: dict[type, tuple[dataclasses.Field[Any], ...]] = {}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +33,14 @@ class Wire:
         """Build a message from its fields."""
         if "instance" not in body and "session" in body:
             body = {**body, "instance": body["session"]}
-        known = [one for one in dataclasses.fields(cls) if one.name in body]
+        known = [one for one in _fields(cls) if one.name in body]
         return cls(**{one.name: _value(one.metadata, body[one.name]) for one in known})
+
+
+def _fields(kind: type[Wire]) -> tuple[dataclasses.Field[Any], ...]:
+    if kind not in _known_fields:
+        _known_fields[kind] = dataclasses.fields(kind)
+    return _known_fields[kind]
 
 
 def _value(metadata: Mapping[Any, Any], value: Any) -> Any:
@@ -88,6 +95,9 @@ class Spawned(Wire):
 
     pid: int
     birth: float | None
+    # Whether the kernel asks before every exec, and whether sudo and the like cannot work for that.
+    guard: bool = False
+    no_new_privs: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +155,7 @@ class Spawn(KeeperRequest[Spawned]):
     cols: int
     secret: str | None = None  # see `program.Program`
     whole: bool = False  # see there; daemons of earlier builds send additions only
+    guard: bool = False  # see there
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,22 +170,63 @@ class Hand(KeeperRequest[Done]):
 
 @dataclass(frozen=True, kw_only=True)
 class Custody(KeeperRequest[Done]):
-    """Take custody of a session whose master comes with the message."""
+    """Take custody of a session whose master, and after it the spool, come with the message.
+
+    With *guard* the listener is the last descriptor; *execs* are the `ExecAsked` without an answer,
+    and *last_exec* is the id of the last one that the host knows.
+    """
 
     do: ClassVar[str] = "custody"
     instance: str
     pid: int
     birth: float | None
     host_pid: int
+    spool: bool = False  # whether it comes along; hosts of the previous build have none
+    guard: bool = False
+    execs: Sequence[Mapping[str, Any]] = ()
+    last_exec: int | None = None
     ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
 
 
 @dataclass(frozen=True, kw_only=True)
+class Hold(KeeperRequest[Done]):
+    """Hold the terminal of a program that somebody else has started; it comes with the message.
+
+    *replaces*: in the place of the descriptor that is held for this session.
+    """
+
+    do: ClassVar[str] = "hold"
+    instance: str
+    pid: int
+    birth: float | None
+    spec: Any = None
+    replaces: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoteEnd(KeeperRequest[Done]):
+    """Note how a program ended that is no child of the keeper."""
+
+    do: ClassVar[str] = "note_end"
+    instance: str
+    ended: Exit = field(metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
 class Release(KeeperRequest[Done]):
-    """Close the master of a session and forget it."""
+    """Close the master and the spool of a session and forget it."""
 
     do: ClassVar[str] = "release"
     instance: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecAnswered(KeeperRequest[Done]):
+    """The host has answered an exec: forget it. There is no answer to this."""
+
+    do: ClassVar[str] = "exec_answered"
+    instance: str
+    id: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -215,7 +267,10 @@ REQUESTS: dict[str, type[KeeperRequest[Any]]] = {
         Spawn,
         Hand,
         Custody,
+        Hold,
+        NoteEnd,
         Release,
+        ExecAnswered,
         Listening,
         Leaving,
         Upgrade,
@@ -236,7 +291,11 @@ class KeeperEvent(Wire):
 
 @dataclass(frozen=True, kw_only=True)
 class Adopt(KeeperEvent):
-    """To a host: read this terminal from now on; its master comes with the message."""
+    """To a host: read this terminal from now on; its master and spool come with the message.
+
+    With *guard* the listener is the last descriptor, and `ExecAsked` follows for each open exec.
+    *last_exec* is the id of the last exec that the kernel has asked about.
+    """
 
     event: ClassVar[str] = "adopt"
     instance: str
@@ -244,7 +303,32 @@ class Adopt(KeeperEvent):
     pid: int
     birth: float | None
     keeper: int
+    spool: bool = False  # whether it comes along; keepers of the previous build have none
+    guard: bool = False
+    last_exec: int | None = None
     ended: Exit | None = field(default=None, metadata={_NESTED: Exit})
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecAsked(KeeperEvent):
+    """To a host: the thread *pid* wants to execute something and waits for the host's answer.
+
+    *path* is relative to the descriptor *directory* if there is one. *problem* says why not all of
+    it is known. The same may come again after a connection was lost.
+    """
+
+    event: ClassVar[str] = "exec_asked"
+    instance: str
+    id: int
+    pid: int
+    path: str | None
+    argv: list[str]
+    directory: int | None = None
+    problem: str | None = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """Return the fields without copying them: every exec of the session waits for this."""
+        return {**vars(self), "session": self.instance}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -284,5 +368,5 @@ class Connected(KeeperEvent):
 
 
 EVENTS: dict[str, type[KeeperEvent]] = {
-    event.event: event for event in (Adopt, Ended, HostEnded, Relisten, Connected)
+    event.event: event for event in (Adopt, ExecAsked, Ended, HostEnded, Relisten, Connected)
 }

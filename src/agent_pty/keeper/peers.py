@@ -14,6 +14,7 @@ from typing import Any
 from agent_pty.core.frame import Garbage
 from agent_pty.keeper.channel import Channel, ChannelClosed, Message
 from agent_pty.keeper.listen import is_ours
+from agent_pty.keeper.message import KeeperEvent
 
 # A peer that leaves this many messages unread will not read them.
 _MOST_UNSENT = 10_000
@@ -86,10 +87,14 @@ class Peers:
     def _only(self, role: str) -> Peer | None:
         return next((peer for peer in self._peers.values() if peer.role == role), None)
 
-    def tell_daemons(self, body: dict[str, Any]) -> None:
-        """Send a message to every daemon."""
+    def tell_daemons(self, event: KeeperEvent) -> None:
+        """Send an event to every daemon."""
         for peer in [peer for peer in self._peers.values() if peer.role == "daemon"]:
-            self.post(peer, body)
+            self.tell(peer, event)
+
+    def tell(self, peer: Peer, event: KeeperEvent, fds: Sequence[int] = ()) -> None:
+        """Send an event; the caller keeps *fds*."""
+        self.post(peer, {"event": event.event, **event.to_wire()}, fds)
 
     def post(self, peer: Peer, body: dict[str, Any], fds: Sequence[int] = ()) -> None:
         """Send a message; a peer that does not read is disconnected."""

@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import signal
+import socket
 import struct
 import sys
 import termios
@@ -17,6 +18,7 @@ from typing import Any, NoReturn
 
 from agent_pty.core.environment import adapted
 from agent_pty.core.process_mark import RLIMIT_LOCKS
+from agent_pty.keeper import seccomp
 
 SECRET_FD = 3
 _FREE_FD = 10
@@ -28,7 +30,8 @@ FILES = resource.getrlimit(resource.RLIMIT_NOFILE)
 class Program:
     """What to start and where; *env* is added to the keeper's own environment, unless *whole*.
 
-    All processes that it starts can be recognized by the *mark*.
+    All processes that it starts can be recognized by the *mark*. With *guard* the kernel asks
+    before every exec of them.
     """
 
     argv: Sequence[str]
@@ -40,6 +43,7 @@ class Program:
     secret: str | None = None
     mark: int | None = None
     whole: bool = False
+    guard: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,42 +51,48 @@ class Started:
     """A forked program. *report* ends without data once the program runs.
 
     If the program cannot be started, *report* has one JSON object, the reason, before its end.
-    The caller owns both descriptors.
+    If it is to be guarded, the listener comes through *guard* first (`given_listener`).
+    The caller owns the descriptors.
     """
 
     pid: int
     master: int
     report: int
+    guard: socket.socket | None = None
 
 
 def start(program: Program) -> Started:
     """Fork and return at once; a directory on a dead server blocks only the child."""
-    master, slave = os.openpty()
-    try:
-        fcntl.ioctl(
-            master, termios.TIOCSWINSZ, struct.pack("HHHH", program.rows, program.cols, 0, 0)
-        )
-        read, write = os.pipe()
-    except BaseException:
-        os.close(master)
-        os.close(slave)
-        raise
-    try:
-        pid = os.fork()
-    except BaseException:
-        for fd in (master, slave, read, write):
-            os.close(fd)
-        raise
-    if pid == 0:
-        _become(program, slave=slave, report=fcntl.fcntl(write, fcntl.F_DUPFD_CLOEXEC, _FREE_FD))
-    os.close(slave)
-    os.close(write)
-    return Started(pid=pid, master=master, report=read)
+    with contextlib.ExitStack() as undo:
+        master, slave = os.openpty()
+        undo.callback(os.close, master)
+        with contextlib.ExitStack() as childs:
+            childs.callback(os.close, slave)
+            size = struct.pack("HHHH", program.rows, program.cols, 0, 0)
+            fcntl.ioctl(master, termios.TIOCSWINSZ, size)
+            read, write = os.pipe()
+            undo.callback(os.close, read)
+            childs.callback(os.close, write)
+            guard, given = socket.socketpair() if program.guard else (None, None)
+            if guard is not None and given is not None:
+                undo.callback(guard.close)
+                childs.callback(given.close)
+            pid = os.fork()
+            if pid == 0:
+                _become(program, slave=slave, report=_moved(write), guard=given)
+        undo.pop_all()
+    return Started(pid=pid, master=master, report=read, guard=guard)
 
 
-def _become(program: Program, *, slave: int, report: int) -> NoReturn:
+def _moved(fd: int) -> int:
+    """Return a duplicate that no standard stream and no secret replaces."""
+    return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _FREE_FD)
+
+
+def _become(program: Program, *, slave: int, report: int, guard: socket.socket | None) -> NoReturn:
     stage = "terminal"
     try:
+        giving = None if guard is None else socket.socket(fileno=_moved(guard.fileno()))
         os.setsid()
         fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
         _interpret_utf8(slave)
@@ -90,6 +100,9 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
             os.dup2(slave, fd)
         if program.secret is not None:
             _give_secret(program.secret)
+        if giving is not None:
+            stage = "guard"
+            be_guarded(giving)
         _reset_signals()
         resource.setrlimit(resource.RLIMIT_NOFILE, FILES)
         mark_process(program.mark)
@@ -101,6 +114,21 @@ def _become(program: Program, *, slave: int, report: int) -> NoReturn:
     except BaseException as error:  # noqa: BLE001  this is a fork: nothing may return from here
         os.write(report, json.dumps(failure(stage, error)).encode())
     os._exit(127)
+
+
+def be_guarded(keeper: socket.socket) -> None:
+    """Have the kernel ask before every exec, and give the listener to the keeper."""
+    listener, no_new_privs = seccomp.install()
+    try:
+        socket.send_fds(keeper, [b"1" if no_new_privs else b"0"], [listener])
+    finally:
+        os.close(listener)  # a process that has its own listener would never hear of its end
+
+
+def given_listener(guard: socket.socket) -> tuple[int, bool] | None:
+    """Return the listener of a program, and whether it gave up new privileges; None: it failed."""
+    data, fds, _, _ = socket.recv_fds(guard, 1, 1, getattr(socket, "MSG_CMSG_CLOEXEC", 0))
+    return (fds[0], data == b"1") if fds else None
 
 
 def _give_secret(secret: str) -> None:

@@ -22,6 +22,7 @@ from agent_pty.errors import BadRequest
 from agent_pty.ops.cell_model import CellFact, CellReport, OutputPage
 from agent_pty.ops.cell_text import print_result, print_so_far
 from agent_pty.ops.context import Session
+from agent_pty.ops.gated import WAIT_APPROVAL, Gated
 from agent_pty.ops.op import LARGEST_PAGE, Mutation, Op, Request
 from agent_pty.ops.wait import several
 
@@ -46,7 +47,7 @@ CellId = Annotated[
 Spill = Annotated[bool, Meta(description="put an output above 64 KiB into a file")]
 
 
-class Run(Mutation, frozen=True, kw_only=True):
+class Run(Gated, frozen=True, kw_only=True):
     """Run code in the shell or REPL of a session and return its output and exit code.
 
     The command exits as the code did; 4: timeout, 8: it waits for a person, 122: the exit code is
@@ -67,7 +68,7 @@ class Run(Mutation, frozen=True, kw_only=True):
     ] = field(default_factory=list)
 
 
-class Fire(Mutation, frozen=True, kw_only=True):
+class Fire(Gated, frozen=True, kw_only=True):
     """Start code in the shell or REPL of a session and return at once; `poll` has the result."""
 
     id: Id
@@ -265,6 +266,7 @@ RUN = Op(
                 ),
                 TOKENS,
                 STATUS,
+                WAIT_APPROVAL,
             ),
             finish=print_result,
             hidden=_SPILL,
@@ -285,7 +287,7 @@ FIRE = Op(
     handler=fire,
     commands=(
         Command(
-            parts=(NAME, _CODE, _limited("5m")),
+            parts=(NAME, _CODE, _limited("5m"), WAIT_APPROVAL),
             text=lambda _call, cell: str(cell["cell_id"]),
             examples=("agent-pty fire work 'make all'",),
         ),

@@ -39,8 +39,8 @@ class CellReport(Struct, frozen=True, kw_only=True):
     # Why an `error` is one: interrupted, exited, incomplete input.
     error: str | None
     # What a `waiting` cell waits for, and how to continue; the latter also if output is paused,
-    # or if another program reads the keyboard now.
-    waiting_for: Literal["input", "secret"] | None = field(name="for")
+    # or if another program reads the keyboard now. Of a cell whose end was missed: that it was.
+    waiting_for: Literal["input", "secret", "approval"] | None = field(name="for")
     hint: str | None
     # Which step of the completion ladder found the end; None while it has not ended.
     frame: CompletedBy | None

@@ -123,5 +123,6 @@ def _fault(cell: dict[str, Any]) -> str | None:
     if cell.get("lost"):  # a host of an earlier build does not count it
         return f"{cell['lost']} bytes of its output could not be kept"
     if cell.get("exit_code_unknown"):
-        return "its exit code is unknown: what ran the code does not report it"
+        why = None if cell.get("now") else cell["hint"]
+        return f"its exit code is unknown: {why or 'what ran the code does not report it'}"
     return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
+
+from msgspec import Raw
 
 from agent_pty.core.chord import Chord
 from agent_pty.core.find import Place
@@ -141,7 +143,13 @@ class Waits(Protocol):
     """Conditions that are waited for."""
 
     async def wait(
-        self, *, until: Sequence[str], fail_on: Sequence[str], patience: float, since: int | None
+        self,
+        *,
+        until: Sequence[str],
+        fail_on: Sequence[str],
+        patience: float,
+        since: int | None,
+        files: bool,
     ) -> Observation:
         """Return once a condition is true; raise if something else ends the wait."""
 
@@ -164,8 +172,11 @@ class Viewers(Protocol):
     ) -> AsyncIterator[bytes]:
         """Yield what a person sees of the session."""
 
-    def resize(self, *, rows: int, cols: int, attached: bool) -> None:
-        """Change the size; if a person who is *attached* did, only while they are."""
+    def resize(self, *, rows: int, cols: int, attached: bool) -> tuple[int, int]:
+        """Change the size; if a person who is *attached* did, only while they are.
+
+        Return rows and columns as they are then: the size of some terminals is not ours to change.
+        """
 
 
 class Terminal(Protocol):
@@ -212,11 +223,64 @@ class Session(Protocol):
 
     def doing(
         self,
-    ) -> tuple[Literal["idle", "busy", "waiting", "secret"] | None, str | None, str | None]:
+    ) -> tuple[
+        Literal["idle", "busy", "waiting", "secret", "approval"] | None, str | None, str | None
+    ]:
         """Return what the session does, the command that runs in it and its directory."""
 
     async def perform(self, payload: bytes) -> bytes:
         """Answer another request for this session; return its envelope."""
+
+
+class Approvals(Protocol):
+    """What operators decide."""
+
+    async def approve(self, asked: Any) -> Any:
+        """Approve a command or a request (`ops.approval.Approve`)."""
+
+    async def deny(self, asked: Any) -> Any:
+        """Deny a request (`ops.approval.Deny`)."""
+
+    async def pending(self, name: str | None) -> Any:
+        """Return the requests that wait for an operator, of one session or of all."""
+
+    async def permit(self, asked: Any) -> Any:
+        """Spend an approval of what `[permission]` asks about (`ops.permit.Permit`)."""
+
+    async def decide_as_user(self, asked: Any) -> Any:
+        """Take a decision of an MCP client's user (`ops.user_decision.UserDecision`)."""
+
+    async def enter_secret(self, asked: Any) -> Any:
+        """Type a secret into a session that asks for one (`ops.secret.Secret`)."""
+
+
+class Policy(Protocol):
+    """The rules in force."""
+
+    def described(self) -> Any:
+        """Return which they are (`ops.policy.InForce`)."""
+
+    async def reload(self, path: str | None) -> Any:
+        """Read the policy file again, or another one; refuse it whole if it has a mistake."""
+
+
+class Forks(Protocol):
+    """Sessions that continue others, and their copies; the requests are those of the ops."""
+
+    async def fork(self, asked: Any) -> Any:
+        """Continue a session in others (`ops.fork`)."""
+
+    async def listed(self) -> Any:
+        """Return every fork (`ops.forks`)."""
+
+    async def diff(self, asked: Any) -> Any:
+        """Compare two attempts (`ops.fork_diff`)."""
+
+    async def merge(self, asked: Any) -> Any:
+        """Bring the work of a fork into its source (`ops.fork_merge`)."""
+
+    async def remove(self, asked: Any) -> Any:
+        """Remove a fork (`ops.forks`)."""
 
 
 class Registry(Protocol):
@@ -228,17 +292,51 @@ class Registry(Protocol):
     async def list(self) -> list[SessionInfo]:
         """Return every session, reconciled with the operating system now."""
 
+    async def past(self, *, after: str | None) -> Sequence[SessionInfo]:
+        """Return past sessions after an instance, as many as an answer may have."""
+
+    async def gc(self, asked: Any) -> Any:
+        """Remove records of past sessions (`ops.gc.Gc`); return what became of some of them."""
+
     async def status(self) -> dict[str, Any]:
         """Return facts about the daemon itself."""
 
-    async def journal_page(self, name: str, instance: str | None, *, after: int) -> Sequence[bytes]:
+    @property
+    def approvals(self) -> Approvals:
+        """What waits for an operator."""
+
+    @property
+    def policy(self) -> Policy:
+        """The rules in force."""
+
+    @property
+    def tmux(self) -> Any:
+        """Panes of people's tmux (`ops.tmux`): adopt, release, panes."""
+
+    @property
+    def trace_path(self) -> str:
+        """Where the trace of every request is written."""
+
+    async def journal_page(
+        self, name: str, instance: str | None, *, after: int
+    ) -> Sequence[Raw | Mapping[str, Any]]:
         """Return the recorded events after number *after*, as many as an answer may have."""
+
+    async def past_screen(self, asked: Any) -> Any:
+        """Return the screen of a past moment (`ops.past_screen.ScreenAt`)."""
+
+    async def proof(self, asked: Any) -> Any:
+        """Write a proof of a session (`ops.proof.Proof`); return its bundle."""
 
     async def kill(self, name: str) -> Killed:
         """End a session with everything it started, and forget it."""
 
     async def rename(self, name: str, new_name: str) -> SessionInfo:
         """Give a session another name."""
+
+    @property
+    def forks(self) -> Forks:
+        """Sessions that continue others."""
 
     async def watch(
         self, *, name: str | None, kinds: Sequence[str] | None, since: int | None

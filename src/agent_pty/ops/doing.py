@@ -9,12 +9,12 @@ from msgspec import Meta, Struct
 from agent_pty.ops.context import Session
 from agent_pty.ops.op import Op, Request
 
-# At its prompt; at work; reading an answer; reading one that is not shown.
-What = Literal["idle", "busy", "waiting", "secret"]
+# At its prompt; at work; reading an answer; reading one that is not shown; held by the guard.
+What = Literal["idle", "busy", "waiting", "secret", "approval"]
 
 
 class Doing(Request, frozen=True, kw_only=True):
-    """Say what a session does: idle at its prompt, busy, waiting for input or for a secret."""
+    """Say what a session does: idle, busy, waiting for input, for a secret or for an approval."""
 
     id: Annotated[str, Meta(description="session to look at")]
 

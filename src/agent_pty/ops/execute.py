@@ -29,15 +29,16 @@ from agent_pty.ops.environment import (
     Pager,
     check_environment,
 )
+from agent_pty.ops.gated import WAIT_APPROVAL, Gated
 from agent_pty.ops.model import Gap, Wanted
 from agent_pty.ops.new import Cols, Rows
-from agent_pty.ops.op import Mutation, Op
+from agent_pty.ops.op import Op
 
 _WEEK_MS = 7 * 24 * 3600 * 1000
 _INLINE = 64 * 1024
 
 
-class Exec(Mutation, frozen=True, kw_only=True):
+class Exec(Gated, frozen=True, kw_only=True):
     """Run one program, without a shell, in a terminal of its own and wait until it ends.
 
     After the time limit it continues as a session. A program that ends in time leaves no session.
@@ -85,7 +86,7 @@ async def execute(registry: Registry, request: Exec) -> Executed:
     name = await _started(registry, request)
     patience = request.timeout_ms or _WEEK_MS
     try:
-        await _ask(registry, name, op="wait", until="exit", timeout_ms=patience)
+        await _ask(registry, name, op="wait", until="exit", timeout_ms=patience, files=False)
         ended = True
     except WaitTimeout:
         ended = False
@@ -134,6 +135,7 @@ async def _create(registry: Registry, request: Exec) -> str:
         cols=request.cols,
         marks=False,
         key=request.key,
+        approval=request.approval,
     )
     return (await registry.create(wanted)).id
 
@@ -207,6 +209,7 @@ OP = Op(
                 assignments("env", "--env", help="environment variable; may be repeated"),
                 CALLERS_ENVIRONMENT,
                 STATUS,
+                WAIT_APPROVAL,
                 program(required=True),
             ),
             finish=_print_executed,

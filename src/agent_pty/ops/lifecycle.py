@@ -62,5 +62,6 @@ SHUTDOWN = Op(
     request=Shutdown,
     where="daemon",
     handler=shutdown,
+    traced=False,
     audience="operator",
 )

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
+
+from agent_pty.core.evidence.git_snapshot import GitSnapshot
+from agent_pty.core.evidence.git_status import FileChange
+from agent_pty.core.guard_mode import GuardMode
+from agent_pty.ops.guard_model import GuardStands
+from agent_pty.ops.tmux_place import TmuxPlace
 
 
 class State(enum.StrEnum):
@@ -144,6 +150,10 @@ class Changes(Struct, frozen=True, kw_only=True):
     cursor: ScreenCursor
 
 
+# How many characters of the last output an observation has.
+TAIL_CHARACTERS = 12_000
+
+
 class Observation(Struct, frozen=True, kw_only=True):
     """What a wait saw when it ended."""
 
@@ -151,8 +161,9 @@ class Observation(Struct, frozen=True, kw_only=True):
     stdout_tail: str
     stderr_tail: str
     exit_status: int | None
-    files_changed: list[Any]
-    git_snapshot: None
+    # Null if it is not known; see `git_skipped`. Outside of a repository there are none.
+    files_changed: list[FileChange] | None
+    git_snapshot: GitSnapshot | None
     process_snapshot: ProcessSnapshot | None
     # ours: which condition came true, the matching text, and where to read on
     matched: str
@@ -166,6 +177,8 @@ class Observation(Struct, frozen=True, kw_only=True):
     guess: bool
     # The whole line that the matching text is in; null if no text was waited for.
     line: str | None = None
+    # Why nothing is known of the work tree.
+    git_skipped: str | None = None
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -203,6 +216,17 @@ class Spec(Struct, frozen=True, kw_only=True):
     frame: str | None = None
     # The key of the request that made the session, so that the same request finds it again.
     key: str | None = None
+    # Program and title without their secrets, as they are written into the index; null in the
+    # file of a build that did not redact them.
+    shown_argv: list[str] | None = None
+    shown_title: str | None = None
+    # The session is ended when it was not used for so many seconds; 0: never.
+    idle_stop: float = 0.0
+    # Which execs are judged; null: none. With no_new_privs no program gets more privileges.
+    guard: GuardMode | None = None
+    no_new_privs: bool = False
+    # The pane it runs in; null: it has a PTY of ours.
+    tmux: TmuxPlace | None = None
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -226,6 +250,12 @@ class Wanted(Struct, frozen=True, kw_only=True):
     marks: bool = True
     frame: str | None = None
     key: str | None = None
+    idle_stop: float | None = None  # None: as configured
+    backend: Literal["pty", "tmux"] = "pty"
+    tmux_socket: str | None = None  # None: a server of ours; "default": the user's own
+    shell: bool = False  # whether the program was asked for as a shell
+    approval: str | None = None  # a token
+    guard: GuardMode | None = None  # None: as the policy says
 
 
 class Described(Struct, frozen=True, kw_only=True):
@@ -242,25 +272,36 @@ class Described(Struct, frozen=True, kw_only=True):
     attached: int = 0
     diagnosis: str | None = None
     output_paused: bool | None = None
+    evidence_problem: str | None = None  # why nothing can be recorded at present
+    recording_problem: str | None = None  # why the terminal is not recorded at present
 
 
 class HostReport(Struct, frozen=True, kw_only=True):
-    """A host's description of itself; *build* is empty for a build that does not report it."""
+    """A host's description of itself; *build* is empty for a build that does not report it.
+
+    *sync_lag_ms* is how long after it was written the last event was on the disk.
+    """
 
     pid: int
     sessions: list[Described]
     build: str = ""
+    sync_lag_ms: int | None = None
 
 
-class SessionInfo(Struct, frozen=True, kw_only=True):
-    """One session in `list` and in the index."""
+# Without gc: it is in no cycle, and a collection that looks at thousands of them takes 40 ms.
+class SessionInfo(Struct, frozen=True, kw_only=True, gc=False):
+    """One session in `list` and in the index.
+
+    The size of the terminal is null only for a past session of which nothing but its journal is
+    left.
+    """
 
     id: str
     workspace: str
     shell: str
     env: dict[str, str]
-    rows: int
-    cols: int
+    rows: int | None
+    cols: int | None
     started_at: str
     process_id: int | None
     active: bool
@@ -286,6 +327,22 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     output_paused: bool | None = None
     # Null while it runs, and if nobody was there to see the end.
     ended_at: str | None = None
+    # Which execs are judged; null: none, nobody has asked for it.
+    guard: GuardStands | None = None
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    """Where the record of a session was copied to, when, and the hash of its last event."""
+
+    to: str
+    at: str
+    head: str | None
+
+
+class PastSession(SessionInfo, frozen=True, kw_only=True, gc=False):
+    """A session that has ended and whose record is kept: what was last known of it."""
+
+    exported: Exported | None = None
 
 
 class Gap(Struct, frozen=True, kw_only=True):

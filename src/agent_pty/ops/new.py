@@ -15,9 +15,11 @@ from agent_pty.core.command import (
     assignments,
     directory,
     expand,
+    long_duration,
     part,
     program,
 )
+from agent_pty.core.guard_mode import GuardMode
 from agent_pty.errors import BadRequest, SpawnFailed
 from agent_pty.ops.context import Registry
 from agent_pty.ops.environment import (
@@ -27,8 +29,11 @@ from agent_pty.ops.environment import (
     Pager,
     check_environment,
 )
+from agent_pty.ops.gated import WAIT_APPROVAL, Gated
+from agent_pty.ops.guard_model import GuardStands
 from agent_pty.ops.model import Wanted
-from agent_pty.ops.op import Mutation, Op
+from agent_pty.ops.op import Op
+from agent_pty.ops.tmux_socket import socket_option
 
 MOST_ROWS = 1000
 MOST_COLS = 1000
@@ -44,7 +49,7 @@ CompletionMode = Annotated[
 ]
 
 
-class New(Mutation, frozen=True, kw_only=True):
+class New(Gated, frozen=True, kw_only=True):
     """Start a shell or any other program in a session that outlives its clients."""
 
     repo: Annotated[str, Meta(description="directory to start in")]
@@ -60,7 +65,28 @@ class New(Mutation, frozen=True, kw_only=True):
     isolate: Annotated[bool, Meta(description="give it a host process of its own")] = False
     marks: Annotated[bool, Meta(description="let shells and REPLs mark where commands end")] = True
     frame: CompletionMode | None = None
-    backend: Annotated[Literal["pty", "tmux"], Meta(description="what holds the terminal")] = "pty"
+    backend: Annotated[
+        Literal["pty", "tmux"],
+        Meta(description="what holds the terminal; in tmux it outlives agent-pty itself"),
+    ] = "pty"
+    tmux_socket: Annotated[
+        str | None,
+        Meta(
+            description="tmux server to live in: a path, or `default` for your own; default: a "
+            "server of agent-pty"
+        ),
+    ] = None
+    idle_stop_ms: (
+        Annotated[int, Meta(ge=0, description="end it when it was not used for so long; 0: never")]
+        | None
+    ) = None
+    guard: Annotated[
+        GuardMode | None,
+        Meta(
+            description="judge each program before it is executed: strict, or builds, which lets "
+            "build tools delete inside the directory"
+        ),
+    ] = None
     prefix: Annotated[
         str | None,
         Meta(description="begin of a generated name; such a name is not used again soon"),
@@ -73,12 +99,16 @@ class Created(Struct, frozen=True, kw_only=True):
     id: str
     instance: str
     pid: int | None
+    # Which execs are judged; null: none, nobody has asked for it.
+    guard: GuardStands | None = None
 
 
 async def new(registry: Registry, request: New) -> Created:
     """Check what can be checked without using the disk, then start the program."""
-    if request.backend == "tmux":
-        raise BadRequest("backend tmux is not built yet: use pty", field="backend")
+    if request.backend == "tmux" and request.guard is not None:
+        raise BadRequest("--guard is not offered with --backend tmux", field="guard")
+    if request.tmux_socket is not None and request.backend != "tmux":
+        raise BadRequest("tmux_socket needs backend tmux", field="tmux_socket")
     if request.shell and request.argv:
         raise BadRequest("give either shell or argv, not both", field="argv")
     check_environment(request.env, request.environment)
@@ -97,9 +127,15 @@ async def new(registry: Registry, request: New) -> Created:
         marks=request.marks,
         frame=request.frame,
         key=request.key,
+        backend=request.backend,
+        tmux_socket=request.tmux_socket,
+        idle_stop=None if request.idle_stop_ms is None else request.idle_stop_ms / 1000,
+        shell=request.shell is not None,
+        approval=request.approval,
+        guard=request.guard,
     )
     info = await registry.create(wanted)
-    return Created(id=info.id, instance=info.instance, pid=info.pid)
+    return Created(id=info.id, instance=info.instance, pid=info.pid, guard=info.guard)
 
 
 def _program(request: New) -> list[str]:
@@ -161,19 +197,24 @@ OP = Op(
                     fields=("shell",),
                     fill=_shell,
                 ),
+                socket_option(default=None, note="tmux server to live in: a path, or `default`"),
                 assignments("env", "--env", help="environment variable; may be repeated"),
                 CALLERS_ENVIRONMENT,
+                long_duration(
+                    "idle_stop_ms", "--idle-stop", note="end it when it was not used for so long"
+                ),
                 part(
                     "ready", "--ready", action="store_true", help="return when its prompt is ready"
                 ),
+                WAIT_APPROVAL,
                 program(required=False),
             ),
             run=_create,
-            unlisted=frozenset({"backend"}),
             hidden=frozenset({"prefix"}),
             examples=(
                 "agent-pty new --repo . --name work",
                 "agent-pty new --name py --env DEBUG=1 -- python3 -q",
+                "agent-pty new --name train --backend tmux",
             ),
         ),
     ),

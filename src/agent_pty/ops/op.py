@@ -73,6 +73,8 @@ class Op:
     waits: bool = False
     # Asked again with its key after a crash, it takes up what was begun; nothing happens twice.
     continues: bool = False
+    # Its answer has a secret: it is kept in memory only, and not for long.
+    secret: bool = False
     # The handler for that case, if it differs.
     resume: Callable[[Any, Any], Any] | None = None
     # What is still to be done once the answer is kept under its key.
@@ -80,6 +82,11 @@ class Op:
     # Where it can be asked for, and by whom. Over HTTP and MCP the caller counts as an agent.
     surfaces: frozenset[Surface] = EVERYWHERE
     audience: Audience = "agent"
+    # It decides about what agents may do: every surface has it, and only operators may use it,
+    # unless the policy lets agents approve what they do.
+    grants: bool = False
+    # Whether a request leaves a span in the trace; streams never do.
+    traced: bool = True
     # The name of its tool for MCP clients, as the seed has it; without one it is no tool.
     tool: str | None = None
     # How it is called on the command line; an op without a command is for programs only.
@@ -108,6 +115,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
     key: str | None = None
     v: int | None = None
+    # A wrong one is ignored, so any value is accepted.
+    traceparent: Any = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,6 +150,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, Any]
 
 
+class _Code(msgspec.Struct, frozen=True):
+    code: str
+
+
 _encoder = msgspec.json.Encoder()
 _head = msgspec.json.Decoder(Head)
 
@@ -151,6 +164,16 @@ def decode_head(payload: bytes) -> Head:
         return _head.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"invalid request: {error}") from error
+
+
+def without_traceparent(payload: bytes) -> bytes:
+    """Return a request without the field that differs each time that it is repeated.
+
+    A key belongs to the bytes of its request, so they must be the same.
+    """
+    fields = msgspec.json.decode(payload, type=dict[str, msgspec.Raw])
+    fields.pop("traceparent", None)
+    return _encoder.encode(fields)
 
 
 def decode(op: Op, payload: bytes) -> Request:
@@ -184,6 +207,13 @@ def content(envelope: bytes) -> Any:
     if decoded.get("replayed") and isinstance(data, dict):
         return {**data, "replayed": True}
     return data
+
+
+def error_code(envelope: bytes) -> str | None:
+    """Return the code of a failure; None if the envelope is that of an answer."""
+    if envelope.startswith(b'{"ok":true'):
+        return None
+    return msgspec.json.decode(envelope, type=_Code).code
 
 
 def success(op: Op, result: Any) -> bytes:

@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from agent_pty.core.command import NAME, Call, Command, Fields, Part, argument, part
-from agent_pty.errors import AgentPtyError, UnknownSession, Usage
+from agent_pty.errors import AgentPtyError, BadRequest, UnknownSession, Usage
 from agent_pty.ops.context import Registry
 from agent_pty.ops.model import Killed, SessionInfo
 from agent_pty.ops.op import PASSING, Mutation, Op, Request
+from agent_pty.ops.tmux import print_panes
+from agent_pty.ops.tmux_socket import user_socket
 
 NO_SESSIONS = "no sessions"
 
 
 class List(Request, frozen=True, kw_only=True):
-    """List every session with its state, as the operating system sees it now."""
+    """List every session with its state, as the operating system sees it now.
+
+    With `all`, past sessions whose records are kept follow: what was last known of them. An answer
+    has at most 256 KiB of those; `after` leads to the rest.
+    """
+
+    all: Annotated[bool, Meta(description="past sessions, too, until `gc` removes them")] = False
+    after: Annotated[
+        str | None, Meta(description="`instance` of the last one seen; only with `all`")
+    ] = None
 
 
 class Kill(Mutation, frozen=True, kw_only=True):
@@ -41,9 +52,14 @@ class Renamed(Struct, frozen=True, kw_only=True):
     id: str
 
 
-async def list_sessions(registry: Registry, _request: List) -> list[SessionInfo]:
-    """Ask every host for its sessions."""
-    return await registry.list()
+async def list_sessions(registry: Registry, request: List) -> list[SessionInfo]:
+    """Ask every host for its sessions; past ones are known by the index."""
+    if request.after is not None:
+        if not request.all:
+            raise BadRequest("after is for past sessions: give all, too", field="after")
+        return [*await registry.past(after=request.after)]
+    living = await registry.list()
+    return [*living, *await registry.past(after=None)] if request.all else living
 
 
 async def kill(registry: Registry, request: Kill) -> Killed:
@@ -74,14 +90,41 @@ async def rename_again(registry: Registry, request: Rename) -> Renamed:
         raise
 
 
-async def _print_list(call: Call, sessions: list[dict[str, Any]]) -> int:
-    if call.json:
+async def _print_list(call: Call, fields: Fields) -> int:
+    if call.options.tmux:
+        return await print_panes(call, user_socket(await call.environment()))
+    sessions = await call.ask("list", **fields)
+    if call.json and not fields["all"]:
         await call.show_json(sessions)
+    elif call.json:
+        await _print_pages(call, sessions)
     elif not sessions and call.terminal:  # a pipe gets lines of sessions only
         await call.print(f"{NO_SESSIONS}\n")
     else:
-        await call.print("".join(_line(one) for one in sessions))
+        async for page in _pages(call, sessions, more=bool(fields["all"])):
+            await call.print("".join(_line(one) for one in page))
     return 0
+
+
+async def _pages(
+    call: Call, page: list[dict[str, Any]], *, more: bool
+) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yield a page and those after it: there may be thousands of past sessions."""
+    while page:
+        yield page
+        if not more:
+            return
+        page = await call.ask("list", all=True, after=page[-1]["instance"])
+
+
+async def _print_pages(call: Call, page: list[dict[str, Any]]) -> None:
+    """Print one array in pieces, as `show_json` would print it as a whole."""
+    begin, end = "[", "[]\n"
+    async for one in _pages(call, page, more=True):
+        inner = call.encoded(one).rstrip().removeprefix("[").removesuffix("]").rstrip()
+        await call.print(begin + inner)
+        begin, end = ",", "\n]\n" if call.terminal else "]\n"
+    await call.print(end)
 
 
 def _line(session: dict[str, Any]) -> str:
@@ -95,6 +138,8 @@ def _line(session: dict[str, Any]) -> str:
         line += " (output paused)"
     if session["state"] == "lost":
         line += f" lost={session['lost_at']}"
+    if "exported" in session:  # a past one
+        line += f" ended={session['ended_at'] or 'unknown'} instance={session['instance']}"
     return line.encode("unicode_escape").decode() + "\n"
 
 
@@ -172,7 +217,19 @@ LIST = Op(
     request=List,
     where="daemon",
     handler=list_sessions,
-    commands=(Command(finish=_print_list, examples=("agent-pty list --json",)),),
+    commands=(
+        Command(
+            parts=(
+                part("tmux", "--tmux", action="store_true", help="panes of your tmux, for `adopt`"),
+            ),
+            run=_print_list,
+            summary="List every session with its state, as the operating system sees it now.\n\n"
+            "With --all, past sessions follow: what was last known of them, until `gc` removes "
+            "their records.",
+            hidden=frozenset({"after"}),
+            examples=("agent-pty list --json", "agent-pty list --all", "agent-pty list --tmux"),
+        ),
+    ),
 )
 KILL = Op(
     name="kill",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-import msgspec
 from msgspec import Meta
 
-from agent_pty.core.command import NAME, Call, Command, Fields
+from agent_pty.core.command import NAME, Call, Command, Fields, part
 from agent_pty.core.evidence.label import label
-from agent_pty.core.safe import safe_json
+from agent_pty.core.safe import one_line, safe_json
+from agent_pty.errors import Usage
 from agent_pty.ops.context import Registry
 from agent_pty.ops.op import Cursor, Op, Request
 
@@ -30,22 +30,14 @@ class Replay(Request, frozen=True, kw_only=True):
 
 async def replay(registry: Registry, request: Replay) -> list[dict[str, Any]]:
     """Return one page of events; a line that is none says so in its place."""
-    lines = await registry.journal_page(request.id, request.instance, after=request.after)
-    return [_event(line) for line in lines]
-
-
-def _event(line: bytes) -> dict[str, Any]:
-    try:
-        event = msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        event = None
-    if isinstance(event, dict) and isinstance(event.get("sequence"), int):
-        return event
-    return {"damaged": line.decode(errors="replace"), "sequence": None}
+    page = await registry.journal_page(request.id, request.instance, after=request.after)
+    return cast("list[dict[str, Any]]", page)
 
 
 async def _print_events(call: Call, fields: Fields) -> int:
     """Print every event, in bounded memory: a page after the other."""
+    if call.options.play:  # the client does that itself
+        raise Usage("--play needs a terminal: use the command line of agent-pty")
     after, first = fields["after"] or 0, True
     while page := await call.ask("replay", **{**fields, "after": after}):
         seen = [one["sequence"] for one in page if one["sequence"] is not None]
@@ -63,10 +55,9 @@ async def _print_events(call: Call, fields: Fields) -> int:
 
 def _line(event: dict[str, Any]) -> str:
     if "damaged" in event:
-        return f"damaged: {safe_json(json.dumps(event['damaged'], ensure_ascii=False))[1:-1]}"
+        return f"damaged: {one_line(event['damaged'])}"
     when = event["timestamp"].replace("T", " ").replace("Z", " UTC")
-    text = safe_json(json.dumps(label(event["kind"]), ensure_ascii=False))[1:-1]
-    return f"{when} {event['session_id']} {text}"
+    return f"{when} {event['session_id']} {one_line(label(event['kind']))}"
 
 
 OP = Op(
@@ -78,9 +69,29 @@ OP = Op(
     handler=replay,
     commands=(
         Command(
-            parts=(NAME,),
+            parts=(
+                NAME,
+                part(
+                    "play",
+                    "--play",
+                    action="store_true",
+                    help="play the recording: space stops, arrows skip or change the speed, q ends",
+                ),
+                part("speed", "--speed", default="1", metavar="N", help="2: twice as fast"),
+                part(
+                    "idle_limit",
+                    "--idle-limit",
+                    default="2s",
+                    metavar="DUR",
+                    help="longest quiet time that is shown (default: 2s; 0: as long as it was)",
+                ),
+            ),
             run=_print_events,
-            examples=("agent-pty replay work", "agent-pty replay work --json"),
+            examples=(
+                "agent-pty replay work",
+                "agent-pty replay work --json",
+                "agent-pty replay work --play --speed 4",
+            ),
         ),
     ),
 )

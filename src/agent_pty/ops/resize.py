@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from agent_pty.core.command import NAME, Command, part
+from agent_pty.errors import BadRequest
 from agent_pty.ops.context import Session
 from agent_pty.ops.new import Cols, Rows
 from agent_pty.ops.op import Mutation, Op
@@ -24,7 +25,7 @@ class Resize(Mutation, frozen=True, kw_only=True):
 
 
 class Resized(Struct, frozen=True, kw_only=True):
-    """The new size."""
+    """The size that it has now."""
 
     rows: int
     cols: int
@@ -33,8 +34,15 @@ class Resized(Struct, frozen=True, kw_only=True):
 async def resize(session: Session, request: Resize) -> Resized:
     """Resize the screen and the terminal."""
     attached = request.viewer is not None
-    session.viewers.resize(rows=request.rows, cols=request.cols, attached=attached)
-    return Resized(rows=request.rows, cols=request.cols)
+    rows, cols = session.viewers.resize(rows=request.rows, cols=request.cols, attached=attached)
+    # A person who is attached is not asked: their window has some size, whatever the session has.
+    if not attached and (rows, cols) != (request.rows, request.cols):
+        raise BadRequest(
+            f"session {request.id} was adopted from tmux and stays {rows}x{cols}: "
+            "its size is changed there",
+            field="rows",
+        )
+    return Resized(rows=rows, cols=cols)
 
 
 OP = Op(

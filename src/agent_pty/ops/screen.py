@@ -122,6 +122,18 @@ SCREEN = Op(
                     help="only rows that changed since this screen",
                 ),
                 part("find", "--find", metavar="TEXT", help="print ROW,COL of each TEXT found"),
+                part(
+                    "at",
+                    "--at",
+                    metavar="TIME|EVENT",
+                    help="as it was: at an event's number, a time, or 30s ago",
+                ),
+                part(
+                    "instance",
+                    "--instance",
+                    metavar="ID",
+                    help="with --at: an earlier session of that name",
+                ),
                 part("png", "--png", metavar="FILE", help="save a PNG image"),
                 part("svg", "--svg", metavar="FILE", help="save an SVG image"),
                 part(
@@ -137,6 +149,8 @@ SCREEN = Op(
                 "agent-pty screen work",
                 "agent-pty screen work --format json",
                 "agent-pty screen work --since 5f1c0a9be4d27a83 --json",
+                "agent-pty screen work --at 30s",
+                "agent-pty screen work --at 12 --json",
                 "agent-pty screen work --png work.png",
                 "agent-pty screen work --svg work.svg --palette xterm",
             ),

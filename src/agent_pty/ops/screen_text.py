@@ -7,6 +7,7 @@ from typing import Any
 
 from agent_pty.core.command import Call, Fields, fitted_text, show_fitted_json
 from agent_pty.errors import Usage
+from agent_pty.ops.past_screen import print_past_screen
 
 # Names that promise another content than a PNG or an SVG.
 _OTHER_FILES = (
@@ -19,12 +20,20 @@ async def print_screen(call: Call, fields: Fields) -> int:
     """Print or save the screen as the options ask for it."""
     o, name = call.options, fields["id"]
     _check_pictures(o)
+    if o.at is not None or o.instance is not None:
+        _check_past(o)
+        return await print_past_screen(call, name, "json" if call.json else o.format)
     if o.since is not None:
         return await _print_changes(call, await call.ask("changes", id=name, since=o.since))
     if o.find is not None:
         return await _print_places(call, await call.ask("find", id=name, text=o.find))
     if o.png or o.svg:
         return await _save_pictures(call, name)
+    return await _print_whole(call, name)
+
+
+async def _print_whole(call: Call, name: str) -> int:
+    o = call.options
     form = "json" if call.json else o.format
     if form in ("ansi", "html") or o.scrollback:
         return await _print_rendered(call, name, form)
@@ -89,6 +98,19 @@ async def _print_places(call: Call, places: list[dict[str, Any]]) -> int:
     else:
         await call.print("".join(f"{place['row']},{place['col']}\n" for place in places))
     return 0 if places else 1
+
+
+def _check_past(options: Any) -> None:
+    """Refuse what only the present has."""
+    if options.at is None:
+        raise Usage("--instance is for --at: a session that is gone has no screen now")
+    given = {"--since": options.since, "--find": options.find, "--png": options.png}
+    given |= {"--svg": options.svg, "--scrollback": options.scrollback}
+    wrong = next((name for name, value in given.items() if value), None)
+    if wrong is not None:
+        raise Usage(f"{wrong} is not for --at: a past screen comes as text, ansi, html or json")
+    if options.format == "markdown":
+        raise Usage("--format markdown is not for --at: it comes as text, ansi, html or json")
 
 
 def _check_pictures(options: Any) -> None:

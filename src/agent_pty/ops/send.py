@@ -8,16 +8,16 @@ from msgspec import Meta, Struct
 
 from agent_pty.core.command import NAME, Command, part, text_or_file
 from agent_pty.ops.context import Session
-from agent_pty.ops.op import Mutation, Op
+from agent_pty.ops.gated import WAIT_APPROVAL, Gated
+from agent_pty.ops.op import Op
 
 
-class Send(Mutation, frozen=True, kw_only=True):
+class Send(Gated, frozen=True, kw_only=True):
     """Type text into a session, as a person at the keyboard would."""
 
     id: Annotated[str, Meta(description="session to type into")]
     text: Annotated[str, Meta(description="text to type")]
     enter: Annotated[bool, Meta(description="press Enter afterwards")] = True
-    approval: Annotated[str | None, Meta(description="one-time token from `approve`")] = None
     raw: Annotated[
         bool, Meta(description="send the characters as they are: several lines are no paste")
     ] = False
@@ -44,11 +44,14 @@ OP = Op(
     handler=send,
     commands=(
         Command(
-            parts=(NAME, text_or_file()),
+            parts=(NAME, text_or_file(), WAIT_APPROVAL),
             text="sent",
-            unlisted=frozenset({"approval"}),
             hidden=frozenset({"raw"}),
-            examples=('agent-pty send work "cargo test"', "git diff | agent-pty send work -"),
+            examples=(
+                'agent-pty send work "cargo test"',
+                "git diff | agent-pty send work -",
+                "agent-pty send work 'git push -f' --wait-approval 5m",
+            ),
         ),
         Command(
             name="type",
@@ -65,7 +68,7 @@ OP = Op(
                 ),
             ),
             text="typed",
-            hidden=frozenset({"approval", "raw"}),
+            hidden=frozenset({"approval", "wait_approval_ms", "raw"}),
             examples=(
                 "agent-pty type work 'git commit -m '",
                 "agent-pty type vim --file poem.txt",

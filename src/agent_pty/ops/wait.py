@@ -67,6 +67,9 @@ class Wait(Keyed, frozen=True, kw_only=True):
         Cursor | None,
         Meta(description="search text from this cursor on, not from the last input on"),
     ] = None
+    files: Annotated[
+        bool, Meta(description="also say which files of the git work tree have changed")
+    ] = True
 
 
 class WaitMany(Keyed, frozen=True, kw_only=True):
@@ -108,6 +111,7 @@ async def wait(session: Session, request: Wait) -> Observation:
         fail_on=several(request.fail_on),
         patience=request.timeout_ms / 1000,
         since=request.since,
+        files=request.files,
     )
 
 
@@ -142,6 +146,7 @@ async def _one(registry: Registry, name: str, request: WaitMany) -> Outcome:
         "until": request.until,
         "fail_on": request.fail_on,
         "timeout_ms": request.timeout_ms,
+        "files": False,
     }
     if request.key is not None:
         fields["key"] = f"{request.key}/{name}"
@@ -196,7 +201,8 @@ async def _wait(call: Call, fields: Fields) -> int:
         del fields["since"]
         return await _wait_for_several(call, {**fields, "mode": "all" if o.all else "any"})
     try:
-        seen = await call.ask("wait", id=o.names[0], **fields)
+        # Text shows nothing of the work tree, so nobody has to wait for it.
+        seen = await call.ask("wait", id=o.names[0], **{**fields, "files": call.json})
     except (WaitTimeout, SessionEnded) as error:
         if not call.json:
             await call.print(last_lines(error.details.get("observation")))
@@ -298,6 +304,7 @@ OP = Op(
                 part("all", "--all", action="store_true", help="until all sessions match"),
             ),
             run=_wait,
+            hidden=frozenset({"files"}),
             examples=(
                 'agent-pty wait work --until "finished in" --fail-on "regex:^error" --timeout 5m',
                 "agent-pty wait a b --all --until prompt",

@@ -50,6 +50,11 @@ class Words(Request, frozen=True, kw_only=True):
         """Whether the caller's standard output is a terminal."""
         return self.terminals is not None and self.terminals[1:2] == [True]
 
+    @property
+    def tells_a_person(self) -> bool:
+        """Whether the caller's standard error is a terminal."""
+        return self.terminals is not None and self.terminals[2:3] == [True]
+
     def text(self, value: str) -> str:
         """Return an argument as a Python string; bytes that are not UTF-8 are surrogates."""
         return os.fsdecode(value.encode("latin-1")) if self.octets else value

@@ -22,10 +22,17 @@ from agent_pty.process.tree import INSTANCE_VARIABLE, Found, KilledTrees
 class KeeperScope:
     """All processes below the keeper of a home, but not what is spared, and not its daemon."""
 
-    def __init__(self, keeper: int, home: str, instances: Collection[str]) -> None:
+    def __init__(
+        self,
+        keeper: int,
+        home: str,
+        instances: Collection[str],
+        staying: Collection[str] = (),
+    ) -> None:
         self._keeper = keeper
         self._home = os.path.realpath(home)
         self._instances = instances
+        self._staying = {f"{INSTANCE_VARIABLE}={one}".encode() for one in staying}
 
     @property
     def keeper(self) -> int:
@@ -46,6 +53,8 @@ class KeeperScope:
         if self._is_kept(orphan):
             return False
         environment = table.environment(orphan.pid)
+        if not self._staying.isdisjoint(environment):
+            return False
         foreign = _is_from_another_home(environment, self._home, self._instances)
         return not foreign and not spared.runs_in_tmux(environment)
 
@@ -77,9 +86,14 @@ def _home(env: dict[str, str]) -> str | None:
         return None
 
 
-async def end_everything(keeper: int, home: str, instances: Collection[str]) -> KilledTrees:
-    """End all that is below the keeper; *instances* are those of this home's sessions."""
-    return await tree.end(KeeperScope(keeper, home, instances))
+async def end_everything(
+    keeper: int, home: str, instances: Collection[str], *, staying: Collection[str] = ()
+) -> KilledTrees:
+    """End all that is below the keeper; *instances* are those of this home's sessions.
+
+    What belongs to the sessions *staying* is not ended.
+    """
+    return await tree.end(KeeperScope(keeper, home, instances, staying))
 
 
 class _Attribution:

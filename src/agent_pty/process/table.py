@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import sys
 import time
@@ -12,12 +13,14 @@ from dataclasses import dataclass
 
 import psutil
 
-from agent_pty.core.process_mark import is_mark
+from agent_pty.core.process_mark import is_mark, plain_mark
 from agent_pty.ops.model import Process
 
 _CHUNK = 16 * 1024
 # Fields of /proc/PID/stat from the state on, which is number 3 in proc(5).
+_FOREGROUND = 5
 _FLAGS = 6
+_EXIT_STATUS = 49
 _ENVIRONMENT = slice(47, 49)  # where it begins and ends
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD: a thread that never has an environment
 _MARK_LIMIT = b"Max file locks"  # RLIMIT_LOCKS in /proc/PID/limits
@@ -86,6 +89,8 @@ def described(found: Entry) -> Process:
     One that ended since it was seen has none any more: it is named as `ps` does it.
     """
     command = _command(found.pid) or f"[{found.name}]"
+    # Arguments may be any bytes; what is shown and recorded is text.
+    command = command.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return Process(pid=found.pid, ppid=found.ppid, stat=found.stat, command=command)
 
 
@@ -119,7 +124,7 @@ def mark(pid: int) -> int | None:
     """Return the mark of a process (`core/process_mark.py`); None if it has none."""
     _, found, rest = read(pid, "limits").partition(_MARK_LIMIT)
     soft = rest.split(maxsplit=1)[0] if found else b""
-    return int(soft) if soft.isdigit() and is_mark(int(soft)) else None
+    return plain_mark(int(soft)) if soft.isdigit() and is_mark(int(soft)) else None
 
 
 def arguments(pid: int) -> list[str]:
@@ -147,12 +152,37 @@ def open_files(pid: int) -> set[str]:
     return paths
 
 
+def input_file(pid: int) -> str:
+    """Return what a process has as its standard input."""
+    return os.readlink(f"/proc/{pid}/fd/0")
+
+
 def directory(pid: int) -> str | None:
     """Return the working directory of a process; None if that cannot be seen."""
     try:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return None
+
+
+def foreground(pid: int) -> int | None:
+    """Return the process group in the foreground of a process's terminal; None if unknown."""
+    fields = _stat_fields(pid)
+    group = int(fields[_FOREGROUND]) if fields else -1
+    return group if group > 0 else None
+
+
+def exit_status(pid: int) -> int | None:
+    """Return how a process ended that nobody has waited for, as `waitpid` has it.
+
+    None if it has not ended, and if it is not ours to know: the kernel says 0 then.
+    """
+    fields = _stat_fields(pid)
+    try:
+        ours = os.geteuid() in (0, os.stat(f"/proc/{pid}").st_uid)
+    except OSError:
+        return None
+    return int(fields[_EXIT_STATUS]) if ours and fields and fields[0] == b"Z" else None
 
 
 def image(pid: int) -> int:
@@ -162,9 +192,12 @@ def image(pid: int) -> int:
     longer has what we gave to the first one.
     """
     try:
-        return hash((os.readlink(f"/proc/{pid}/exe"), frozenset(environment(pid))))
+        program = os.fsencode(os.readlink(f"/proc/{pid}/exe"))
     except OSError:
         return 0
+    # Not `hash`: the number is kept for other hosts, and each process has another seed.
+    parts = b"\0".join([program, *sorted(environment(pid))])
+    return int.from_bytes(hashlib.blake2b(parts, digest_size=6).digest())
 
 
 def _command(pid: int) -> str:

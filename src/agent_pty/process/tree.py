@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_pty.core.process_mark import process_mark
-from agent_pty.ops.model import Process
+from agent_pty.ops.model import Ending, Killed, Process
 from agent_pty.process import chain, spared, table
 from agent_pty.process.table import Entry
 
@@ -48,6 +48,16 @@ class KilledTrees:
     ended: list[Process]
     survivors: list[Process]
     spared: list[Process]
+
+    def answer(self, ending: Ending) -> Killed:
+        """Return what is said of it, with how the program ended."""
+        return Killed(
+            ended=self.ended,
+            survivors=self.survivors,
+            exit_code=ending.code,
+            signal=ending.signal,
+            spared=self.spared,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterable
 
 
 def replace(path: str, data: bytes, *, durable: bool = True) -> None:
-    """Write *data* to *path*, private to this user.
+    """Write *data* to *path*, private to this user; for *durable* see `replace_by`."""
+    replace_by(path, [data], durable=durable)
+
+
+def replace_by(path: str, pieces: Iterable[bytes], *, durable: bool = True) -> None:
+    """Write *pieces* to *path*, private to this user.
 
     Without *durable* the file survives a crash of this process but not of the machine,
     which is enough for state that means nothing after a reboot.
@@ -16,7 +22,8 @@ def replace(path: str, data: bytes, *, durable: bool = True) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(temporary, flags, 0o600)
     try:
-        write_all(fd, data)
+        for piece in pieces:
+            write_all(fd, piece)
         if durable:
             os.fsync(fd)
     except BaseException:
@@ -27,7 +34,7 @@ def replace(path: str, data: bytes, *, durable: bool = True) -> None:
     os.close(fd)
     os.replace(temporary, path)
     if durable:
-        _sync_directory(os.path.dirname(path))
+        sync_directory(os.path.dirname(path))
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
@@ -37,7 +44,8 @@ def write_all(fd: int, data: bytes | memoryview) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _sync_directory(path: str) -> None:
+def sync_directory(path: str) -> None:
+    """Make names that were given or removed in a directory survive the machine's death."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

@@ -83,7 +83,7 @@ def _write_format(path: str) -> None:
 
 def _private_directory(path: str) -> None:
     try:
-        _make(path)
+        make_private(path)
         found = os.stat(path, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
             found = os.stat(path)
@@ -101,11 +101,11 @@ def _private_directory(path: str) -> None:
         raise DaemonError(f"{path} is not writable", path=path)
 
 
-def _make(path: str) -> None:
+def make_private(path: str) -> None:
     """Make a directory and its missing parents, all private: makedirs is less strict."""
     if os.path.isdir(path):
         return
-    _make(os.path.dirname(path))
+    make_private(os.path.dirname(path))
     try:
         os.mkdir(path, mode=0o700)
     except FileExistsError:

@@ -10,6 +10,7 @@ import contextlib
 import datetime as dt
 import fcntl
 import os
+import threading
 import time
 import uuid
 from collections import Counter
@@ -24,34 +25,49 @@ from agent_pty.core.evidence.event import (
     Action,
     ActionKind,
     Gap,
+    Observation,
+    ObservationKind,
     Recorded,
     Recovery,
     encoded,
+    type_of,
 )
 from agent_pty.errors import EvidenceUnavailable
 from agent_pty.store.journal_files import make_room, path_of
 
 _FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _CHUNK = 1 << 20
+# So far back an intent without an outcome is looked for: those of one moment are few.
+_ENOUGH_LINES = 64
+_MOST_LOOKED_BACK = 64 << 20
+
+Payload = Action | Observation
 
 
 class Journal:
     """Writes the events of one instance into `<name>.jsonl` of a directory."""
 
-    def __init__(self, directory: str, *, name: str, instance: str) -> None:
+    def __init__(
+        self, directory: str, *, name: str, instance: str, file: str | None = None
+    ) -> None:
+        """Open it; *file* is the stem of its file if that is not the session's name."""
         self._directory = directory
         self._name = name
-        self._file = name
+        self._file = file or name
         self._instance = instance
         self._missing: Counter[str] = Counter()
+        self._refused = 0
         self._reason = ""
         self._fd = -1
         self._sequence = 0
         self._head: str | None = None
         self._size = 0
         self._dirty = False
-        with contextlib.suppress(OSError):
+        self._syncing = threading.Lock()
+        try:
             self._open()
+        except OSError as error:
+            self._note_failure(error)
 
     @property
     def path(self) -> str:
@@ -80,28 +96,44 @@ class Journal:
 
     # -- writing
 
-    def append(self, action: Action, principal: dict[str, Any] | None = None) -> int:
-        """Write an event and return its number, or refuse: then nothing may be done either."""
+    def append(
+        self, payload: Payload, principal: dict[str, Any] | None = None, **facts: Any
+    ) -> int:
+        """Write an event and return its number, or refuse: then nothing may be done either.
+
+        *facts* are other fields of the line: `git_snapshot`, `redacted`.
+        """
         try:
             self._recover()
-            return self._write(action, principal)
+            return self._write(payload, principal, **facts)
         except OSError as error:
             self._note_failure(error)
+            self._refused += 1
             raise EvidenceUnavailable(
                 f"{self.path} cannot be written ({error.strerror}), so nothing was done: "
                 "make room or make it writable, and try again",
                 path=self.path,
             ) from error
 
-    def attempt(self, action: Action, principal: dict[str, Any] | None = None) -> int | None:
+    def attempt(
+        self, payload: Payload, principal: dict[str, Any] | None = None, **facts: Any
+    ) -> int | None:
         """Write an event of something that happens in any case; if that fails it is counted."""
         try:
             self._recover()
-            return self._write(action, principal)
+            return self._write(payload, principal, **facts)
         except OSError as error:
             self._note_failure(error)
-            self._missing[str(type(action).__struct_config__.tag)] += 1
+            self._missing[type_of(payload)] += 1
             return None
+
+    def look_again(self) -> None:
+        """Find out whether events can be written again, if they could not be."""
+        if self._reason:
+            try:
+                self._recover()
+            except OSError as error:
+                self._note_failure(error)
 
     def _note_failure(self, error: OSError) -> None:
         self._reason = error.strerror or str(error)
@@ -112,25 +144,35 @@ class Journal:
             self._open()
         elif os.fstat(self._fd).st_nlink == 0:
             self._restore()
-        if self._missing:
-            self._write(Gap(missing=dict(self._missing), reason=self._reason), None)
+        if self._reason:
+            missing = dict(self._missing)
+            self._write(Gap(missing=missing, refused=self._refused, reason=self._reason), None)
             self._missing.clear()
+            self._refused = 0
         self._reason = ""
 
-    def _write(self, action: Action, principal: dict[str, Any] | None) -> int:
+    def _write(
+        self,
+        payload: Payload,
+        principal: dict[str, Any] | None,
+        *,
+        git_snapshot: Any = None,
+        redacted: dict[str, int] | None = None,
+    ) -> int:
         line, digest = sealed(
             encoded(
                 Recorded(
                     id=str(uuid.uuid4()),
                     session_id=self._name,
                     timestamp=_now(),
-                    kind=ActionKind(payload=action),
-                    git_snapshot=None,
+                    kind=_kind(payload),
+                    git_snapshot=git_snapshot,
                     sequence=self._sequence + 1,
                     version=VERSION,
                     instance=self._instance,
                     monotonic_ns=time.monotonic_ns(),
                     principal=principal,
+                    redacted=redacted or UNSET,
                     previous_hash=UNSET if self._head is None else self._head,
                 )
             )
@@ -154,9 +196,14 @@ class Journal:
 
     def sync(self) -> None:
         """Return when the disk has everything; may be called from another thread."""
-        if self._dirty and self._fd >= 0:
-            self._dirty = False
-            os.fdatasync(self._fd)
+        with self._syncing:  # who comes second waits for the first: only then the disk has it
+            if self._dirty and self._fd >= 0:
+                self._dirty = False
+                try:
+                    os.fdatasync(self._fd)
+                except OSError:
+                    self._dirty = True
+                    raise
 
     # -- the file
 
@@ -238,9 +285,7 @@ class Journal:
     def unfinished(self) -> list[int]:
         """Return the numbers of the last intents that have no outcome: the writer died there."""
         open_intents: dict[int, None] = {}
-        begin = max(0, self._size - _CHUNK)
-        data = os.pread(self._fd, _CHUNK, begin) if self._fd >= 0 else b""
-        for line in data.split(b"\n")[1 if begin else 0 : -1]:
+        for line in self._last_lines():
             with contextlib.suppress(Damaged):
                 found = link(line)
                 payload = found.event["kind"]["payload"]
@@ -250,11 +295,28 @@ class Journal:
                     open_intents.pop(payload["of"], None)
         return list(open_intents)
 
+    def _last_lines(self) -> list[bytes]:
+        """Return the last events: a mebibyte of them, or as much as a few long ones have."""
+        span = _CHUNK
+        while self._fd >= 0:
+            begin = max(0, self._size - span)
+            lines = os.pread(self._fd, self._size - begin, begin).split(b"\n")
+            if begin == 0 or len(lines) > _ENOUGH_LINES or span >= _MOST_LOOKED_BACK:
+                return lines[1 if begin else 0 : -1]
+            span *= 4
+        return []
+
     def close(self) -> None:
         """Let go of the file."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _kind(payload: Payload) -> ActionKind | ObservationKind:
+    if isinstance(payload, Observation):
+        return ObservationKind(payload=payload)
+    return ActionKind(payload=payload)
 
 
 def _now() -> str:

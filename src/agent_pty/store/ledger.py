@@ -108,12 +108,13 @@ class Ledger:
         present: Present = lambda: True,
         continues: bool = False,
         durable: bool = True,
+        secret: bool = False,
     ) -> bytes:
         """Return what *act* answers, or what it answered when *key* was first used.
 
         A caller that repeats a key while its first request still acts waits for that answer.
         *present* says whether the caller can still be answered. Without *durable* the key is not
-        on disk.
+        on disk, and neither is an answer that is *secret*.
         """
         if key is None:
             return _envelope(await act())
@@ -132,7 +133,7 @@ class Ledger:
         if key not in self._acting:
             if not first and not continues:
                 raise _unknown(line)
-            self._start(line, act)
+            self._start(line, act, secret=secret)
         answer = await self._join(self._acting[key], present)
         return answer if first else replayed(answer)
 
@@ -153,17 +154,17 @@ class Ledger:
             # A full disk costs only what a crash would find.
             self._lines[line.key] = line
 
-    def _start(self, line: Line, act: Act) -> None:
-        task = asyncio.get_running_loop().create_task(self._carry_out(line, act))
+    def _start(self, line: Line, act: Act, *, secret: bool) -> None:
+        task = asyncio.get_running_loop().create_task(self._carry_out(line, act, secret=secret))
         self._acting[line.key] = _Acting(task)
         task.add_done_callback(_note_failure)
 
-    async def _carry_out(self, line: Line, act: Act) -> bytes:
+    async def _carry_out(self, line: Line, act: Act, *, secret: bool) -> bytes:
         try:
             answered = await act()
             envelope = _envelope(answered)
             reference = answered.reference if isinstance(answered, Answered) else None
-            self._keep(line, envelope, reference)
+            self._keep(line, envelope, reference, secret=secret)
         finally:
             del self._acting[line.key]
         self._forget_oldest()
@@ -182,9 +183,9 @@ class Ledger:
 
     # -- answers
 
-    def _keep(self, line: Line, envelope: bytes, reference: str | None) -> None:
+    def _keep(self, line: Line, envelope: bytes, reference: str | None, *, secret: bool) -> None:
         kept = Line(key=line.key, digest=line.digest, at=time.time() if line.passing else 0.0)
-        if len(envelope) <= _LARGEST_KEPT:
+        if len(envelope) <= _LARGEST_KEPT and not secret:
             kept.answer = envelope.decode()
         elif reference is not None and len(reference) <= _LARGEST_KEPT:
             kept.reference = reference

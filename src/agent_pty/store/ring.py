@@ -1,15 +1,18 @@
-"""The raw spool: the last bytes of a terminal, in a file that outlives its writer.
+"""The raw spool: the last bytes of a terminal, in memory that outlives its writer.
 
-The PTY is read straight into the mapped file, so there is no moment at which a byte is
-taken from the terminal and not yet in the file: `kill -9` between two instructions loses
-nothing. What the kernel put there last may not be counted yet; it is found again because
-the bytes ahead of the count are zero, and a zero byte means nothing to a terminal.
+The descriptor is the keeper's, which gives it to the next host. The PTY is read straight into
+its mapping, so there is no moment at which a byte is taken from the terminal and not yet in
+there: `kill -9` between two instructions loses nothing. What the kernel put there last may not
+be counted yet; it is found again because the bytes ahead of the count are zero, and a zero byte
+means nothing to a terminal.
 
 Rule of this file: the `AHEAD` bytes after a new count are zero before that count is stored.
 """
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import mmap
 import os
 import struct
@@ -20,29 +23,67 @@ SIZE = 1024 * 1024
 AHEAD = 64 * 1024
 _VERSION = 1
 # Version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
-# which a reader was last shown the unfinished line, number of the last event. The last field is
-# newer than the version: a file without it has zeros there.
-_HEADER = struct.Struct("<QQQQQQ")
+# which a reader was last shown the unfinished line, number of the last event, bytes that the
+# recording has. The last two are newer than the version: a spool without them has zeros there.
+_HEADER = struct.Struct("<QQQQQQQ")
 _START = 4096
+# Between the header and the bytes: input whose line has not ended, its length first.
+_TYPED = 256
+_TYPED_LENGTH = struct.Struct("<Q")
+MOST_TYPED = _START - _TYPED - _TYPED_LENGTH.size
+# After the bytes: two places for what the writer remembers, of which one is always whole. Each has
+# a number, which is higher than that of the other if it is newer, and a length.
+_PLACE = struct.Struct("<QQ")
+_PLACE_SIZE = 64 * 1024
+MOST_REMEMBERED = _PLACE_SIZE - _PLACE.size
+_PLACES = (_START + SIZE, _START + SIZE + _PLACE_SIZE)
+# Spools of the previous build have no such places.
+_BEFORE = _START + SIZE
+_WHOLE = _BEFORE + len(_PLACES) * _PLACE_SIZE
 _ZEROS = bytes(AHEAD)
 
 
 class RingLost(Exception):
-    """The file is missing, damaged or of another version."""
+    """The spool is missing, damaged or of another version."""
 
 
 class Ring:
-    """A window on the last `SIZE - AHEAD` bytes, addressed by their place in the whole stream."""
+    """A window on the last `SIZE - AHEAD` bytes, addressed by their place in the whole stream.
 
-    def __init__(self, path: str, *, create: bool) -> None:
-        self.path = path
-        self._map = _create(path) if create else _open(path)
+    With *create* it begins empty, whatever *fd* has. The caller keeps *fd*.
+    """
+
+    def __init__(self, fd: int, *, create: bool = False) -> None:
+        self._map = _begun(fd) if create else _mapped(fd)
         self._view = memoryview(self._map)
         fields: tuple[int, ...] = _HEADER.unpack_from(self._map)
-        version, self.written, self.answered, self._input, self._shown, self._event = fields
+        version, self.written, self.answered, self._input, self._shown = fields[:5]
+        self._event, self._recorded = fields[5:]
         if version != _VERSION:
-            self.close()
-            raise RingLost(f"{path}: version {version}, not {_VERSION}")
+            self._unmap()
+            raise RingLost(f"the spool has version {version}, not {_VERSION}")
+        try:
+            self._fd = os.dup(fd)
+        except OSError:
+            self._unmap()
+            raise
+
+    @classmethod
+    def of_file(cls, path: str) -> Ring:
+        """Return the ring of a session that the previous build began: it is in a file."""
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        except OSError as error:
+            raise RingLost(f"{path}: {error.strerror}") from error
+        try:
+            return cls(fd)
+        finally:
+            os.close(fd)
+
+    @property
+    def fd(self) -> int:
+        """The descriptor itself, to give a duplicate of it to the keeper."""
+        return self._fd
 
     @property
     def oldest(self) -> int:
@@ -64,18 +105,64 @@ class Ring:
         """Number of the last event."""
         return self._event
 
+    @property
+    def recorded(self) -> int:
+        """How many bytes the recording has; 0: none, or nobody knows."""
+        return self._recorded
+
     def note(
         self,
         *,
         input_cursor: int | None = None,
         shown: int | None = None,
         event: int | None = None,
+        recorded: int | None = None,
     ) -> None:
         """Remember numbers across a crash."""
         self._input = self._input if input_cursor is None else input_cursor
         self._shown = self._shown if shown is None else shown
         self._event = self._event if event is None else event
+        self._recorded = self._recorded if recorded is None else recorded
         self._store()
+
+    @property
+    def typed(self) -> tuple[int, bytes]:
+        """Input whose line has not ended: its length, and as much of its end as is kept."""
+        (length,) = _TYPED_LENGTH.unpack_from(self._map, _TYPED)
+        begin = _TYPED + _TYPED_LENGTH.size
+        return length, self._map[begin : begin + min(length, MOST_TYPED)]
+
+    def note_typed(self, held: bytes) -> None:
+        """Remember input whose line has not ended, here and nowhere else: it may be a secret."""
+        kept = held[-MOST_TYPED:]
+        begin = _TYPED + _TYPED_LENGTH.size
+        _TYPED_LENGTH.pack_into(self._map, _TYPED, len(held))
+        self._map[begin : begin + MOST_TYPED] = kept.ljust(MOST_TYPED, b"\0")
+
+    @property
+    def memory(self) -> bytes | None:
+        """What was remembered last; empty: nothing yet. None: it could not be remembered."""
+        number, length, begin = max(self._remembered())
+        if number == 0:
+            return b"" if begin else None
+        return self._map[begin : begin + length] if length else None
+
+    def remember(self, data: bytes) -> None:
+        """Remember something instead of what was remembered before, here and nowhere else."""
+        places = self._remembered()
+        if not places[0][2]:
+            return
+        (newest, _, _), (_, _, begin) = max(places), min(places)
+        kept = data if len(data) <= MOST_REMEMBERED else b""
+        _PLACE.pack_into(self._map, begin - _PLACE.size, 0, 0)
+        self._map[begin : begin + len(kept)] = kept
+        _PLACE.pack_into(self._map, begin - _PLACE.size, newest + 1, len(kept))
+
+    def _remembered(self) -> list[tuple[int, int, int]]:
+        """Return number, length and beginning of each place."""
+        if len(self._map) == _BEFORE:
+            return [(0, 0, 0)]
+        return [(*_PLACE.unpack_from(self._map, at), at + _PLACE.size) for at in _PLACES]
 
     def room(self) -> memoryview:
         """Return where the next bytes go: one piece, never empty, at most `AHEAD` long."""
@@ -108,13 +195,17 @@ class Ring:
     def recover(self) -> None:
         """Count the bytes that a crashed writer had read but not counted."""
         start = self.written % SIZE
-        ahead = self._map[_START + start : _START + min(start + AHEAD, SIZE)]
-        if len(ahead) < AHEAD:
-            ahead += self._map[_START : _START + AHEAD - len(ahead)]
+        # Not by the mapping: that would take memory for what was never written.
+        ahead = os.pread(self._fd, min(AHEAD, SIZE - start), _START + start)
+        ahead += os.pread(self._fd, AHEAD - len(ahead), _START)
         self.commit(len(ahead.rstrip(b"\0")))
 
     def close(self) -> None:
-        """Unmap; the file stays."""
+        """Let go of it; what the keeper holds stays."""
+        self._unmap()
+        os.close(self._fd)
+
+    def _unmap(self) -> None:
         self._view.release()
         self._map.close()
 
@@ -127,40 +218,53 @@ class Ring:
 
     def _store(self) -> None:
         fields = (self.written, self.answered, self._input, self._shown, self._event)
-        _HEADER.pack_into(self._map, 0, _VERSION, *fields)
+        _HEADER.pack_into(self._map, 0, _VERSION, *fields, self._recorded)
 
 
-def _create(path: str) -> mmap.mmap:
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(path, flags, 0o600)
-    try:
+def is_unused(fd: int) -> bool:
+    """Whether no ring has been made there yet."""
+    return not any(os.pread(fd, _HEADER.size, 0))
+
+
+def _mapped(fd: int) -> mmap.mmap:
+    found = os.fstat(fd).st_size
+    if found not in (_WHOLE, _BEFORE):  # beyond its end there would be a SIGBUS
+        raise RingLost(f"the spool has {found} bytes, not {_WHOLE}")
+    return mmap.mmap(fd, found)
+
+
+def _begun(fd: int) -> mmap.mmap:
+    if os.fstat(fd).st_size == 0:
+        os.ftruncate(fd, _WHOLE)
+    mapped = _mapped(fd)
+    if not _sealed(fd):
         _reserve(fd)
-        mapped = mmap.mmap(fd, _START + SIZE)
-    except BaseException:
-        os.unlink(path)
-        raise
-    finally:
-        os.close(fd)
-    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0, 0)
+    if not is_unused(fd):  # what is there cannot be read, and the next host must not find it
+        mapped[_START:] = bytes(len(mapped) - _START)
+    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0, 0, 0)
     return mapped
 
 
-def _reserve(fd: int) -> None:
-    # A full disk must be reported here: later it would be a SIGBUS in the middle of a read.
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(fd, 0, _START + SIZE)
-    else:  # macOS
-        write_all(fd, bytes(_START + SIZE))
+def _sealed(fd: int) -> bool:
+    """Have the kernel refuse another size, which would end whoever has it mapped by a SIGBUS.
 
-
-def _open(path: str) -> mmap.mmap:
+    It is not reserved: what is not written costs nothing. False if it is a file.
+    """
+    if not hasattr(fcntl, "F_ADD_SEALS"):  # macOS
+        return False
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
     except OSError as error:
-        raise RingLost(f"{path}: {error.strerror}") from error
-    try:
-        if os.fstat(fd).st_size != _START + SIZE:
-            raise RingLost(f"{path}: wrong size")
-        return mmap.mmap(fd, _START + SIZE)
-    finally:
-        os.close(fd)
+        if error.errno != errno.EINVAL:
+            raise
+        return False
+    return True
+
+
+def _reserve(fd: int) -> None:
+    """Take the room on the disk now: later its lack would be a SIGBUS in the middle of a read."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, _WHOLE)
+    else:  # macOS
+        os.lseek(fd, 0, os.SEEK_SET)
+        write_all(fd, bytes(_WHOLE))

@@ -21,6 +21,8 @@ from agent_pty.store.atomic import write_all
 _BUFFER = 64 * 1024
 _MOST_HELD = 1024 * 1024
 _SEGMENT = 8 * 1024 * 1024
+# More than a reader can have been shown that is not in the files: buffer and unfinished line.
+_MOST_UNSAVED = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,8 +196,7 @@ class TextLog:
 
     def _found(self) -> list[int]:
         """Find the segments of an earlier host's log, cut to what its positions count."""
-        names = [name for name in os.listdir(self._directory) if name.startswith("text.")]
-        starts = sorted(int(name.partition(".")[2]) for name in names)
+        starts = _starts(self._directory)
         for start in [start for start in starts if start >= self.committed]:
             os.unlink(self._path(start))
         kept = [start for start in starts if start < self.committed]
@@ -209,7 +210,45 @@ class TextLog:
             self._fd = -1
 
     def _path(self, start: int) -> str:
-        return f"{self._directory}/text.{start}"
+        return _path(self._directory, start)
+
+
+def last_text(directory: str, *, most: int) -> Excerpt:
+    """Return the end of what the files have, at most *most* bytes, of a log that nobody writes."""
+    text, place = b"", None
+    for start in reversed(_starts(directory)):
+        path = _path(directory, start)
+        end = start + os.path.getsize(path)
+        if place is not None and end != place:
+            break  # the disk was full in between
+        place = max(start, end - (most - len(text)))
+        text = _pread(path, place - start, end - place) + text
+        if len(text) == most:
+            break
+    return Excerpt(place=place or 0, text=text)
+
+
+def continued_positions(directory: str, known: LogPositions) -> LogPositions:
+    """Return where a log goes on whose writer was killed: after all that the files have.
+
+    Readers may have been shown text that is in no file. Their cursors mean the next line, because
+    what follows has cursors that are ahead of every cursor that can have been given.
+    """
+    starts = _starts(directory)
+    end = starts[-1] + os.path.getsize(_path(directory, starts[-1])) if starts else 0
+    committed = max(known.committed, end)
+    shift = known.shifts[-1][1] if known.shifts else 0
+    shifts = [*known.shifts, (committed, shift + _MOST_UNSAVED)]
+    return LogPositions(committed=committed, first=known.first, shifts=shifts)
+
+
+def _starts(directory: str) -> list[int]:
+    names = [name for name in os.listdir(directory) if name.startswith("text.")]
+    return sorted(int(name.partition(".")[2]) for name in names)
+
+
+def _path(directory: str, start: int) -> str:
+    return f"{directory}/text.{start}"
 
 
 def _pread(path: str, offset: int, count: int) -> bytes:

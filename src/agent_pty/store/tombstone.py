@@ -76,8 +76,8 @@ class ToolOutput:
         with contextlib.suppress(FileNotFoundError):
             if time.time() - os.stat(swept).st_mtime < _SWEEP_EVERY:
                 return
-        with open(swept, "wb"):
-            pass
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        os.close(os.open(swept, flags, 0o600))
         self._sweep(time.time() - _KEPT_SECONDS)
 
     def _sweep(self, oldest: float) -> None:

@@ -18,6 +18,7 @@ from agent_pty.errors import (
     AgentPtyError,
     CellActive,
     NotReady,
+    Refused,
     SessionEnded,
     SessionExists,
     UnknownCell,
@@ -87,6 +88,8 @@ async def _about(ops: Asked, error: AgentPtyError, name: str, words: Vocabulary)
             line = _busy(name, error.details, words)
         case NotReady():
             line = f"{words.look.format(name)} shows it, {words.stop.format(name)} stops it"
+        case Refused():
+            line = error.details.get("remedy")
         case SessionEnded():
             line = await _ended(ops, name, words)
     return line

@@ -3,11 +3,12 @@
 The daemon, where the parsers stay in memory, carries out what the script sends it. The full
 client uses the same parsers for help, and for the commands that run there.
 
-Exit status: 0 done; 1 failed; 2 wrong usage; 4 timed out; 5 the session has
-ended; 6 the host was lost, so whether it acted is unknown; 7 a --fail-on
-condition came true; 8 the cell waits for a person; 9 `run --until`: it ended
-and no condition came true; 130 interrupted. `run`, `poll` and `exec` exit as
-the command did.
+Exit status: 0 done; 1 failed; 2 wrong usage; 3 refused by the policy, or only
+an operator may do it, and of `verify`, `gc`, `proof`: not all of it; 4 timed
+out; 5 the session has ended; 6 the host was lost, so whether it acted is
+unknown; 7 a --fail-on condition came true; 8 the cell waits for a person;
+9 `run --until`: it ended and no condition came true; 130 interrupted. `run`,
+`poll` and `exec` exit as the command did.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ CLIENT_COMMANDS = (
     "top",
     "skill",
     "tools",
+    "record",
     "redact",
+    "policy",
+    "diff",
+    "demo",
     "verify",
     "key",
     "help",

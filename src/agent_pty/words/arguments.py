@@ -6,7 +6,6 @@ and its description.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,14 +29,12 @@ def parts_of(op: Op, command: Command) -> list[Part]:
     fields = [one for one in msgspec.structs.fields(op.request) if one.name not in filled]
     return [
         *command.parts,
-        *(_derived(one, listed=one.name not in command.unlisted) for one in fields),
+        *(_derived(one) for one in fields),
     ]
 
 
-def _derived(field: msgspec.structs.FieldInfo, *, listed: bool) -> Part:
+def _derived(field: msgspec.structs.FieldInfo) -> Part:
     given = _argument(field, msgspec.inspect.type_info(field.type))
-    if not listed:
-        given = argument(*given.names, **{**given.options, "help": argparse.SUPPRESS})
     name = field.name
 
     async def fill(call: Any) -> Fields:

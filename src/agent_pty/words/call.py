@@ -49,6 +49,7 @@ class Call:
     interrupted: Interrupt
     bookmark: str | None = None  # where a daemon that died had come to
     terminal: bool = False  # whether standard output is one: a person reads it
+    watched: bool = False  # whether standard error is one
     # Asks the caller for its environment; None if its script is too old to be asked.
     environment: Callable[[], Awaitable[Mapping[str, str] | None]] = no_environment
     k_max: str | None = None  # K_MAX

@@ -12,6 +12,7 @@ from agent_pty.errors import (
     InterruptFailed,
     NotReady,
     NotWaiting,
+    Refused,
     SessionEnded,
     UnknownCell,
     UnknownSession,
@@ -33,10 +34,12 @@ _PEEK = 8000
 
 async def run(call: Call, words: list[str]) -> int:
     """Run code and say its output."""
-    given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t",), texts=("-u",))
+    given = parsed(words, usage=RUN, flags=("-j", "-e"), numbers=("-t", "-w"), texts=("-u",))
     session, code = await _target(call, given, RUN)
     until = given.texts.get("-u")
     fields = {"code": code, "timeout_ms": milliseconds(given, 30), "until": until}
+    if "-w" in given.numbers:
+        fields["wait_approval_ms"] = max(0, round(given.numbers["-w"] * 1000))
     running = call.ops.ask("run", id=session, **fields, spill=False)
     own = "-e" in given.flags or until is not None
     return await say_outcome(
@@ -200,7 +203,7 @@ async def _unstopped(call: Call, error: InterruptFailed, *, json: bool) -> int:
 def _reason(error: AgentPtyError, session: str) -> str:
     if isinstance(error, (UnknownSession, SessionEnded)):
         return f"no session '{session}'"
-    if isinstance(error, (CellActive, NotReady)):
+    if isinstance(error, (CellActive, NotReady, Refused)):
         return str(error)
     if isinstance(error, NotWaiting):
         return _unasked(error, session)

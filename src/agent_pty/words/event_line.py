@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from agent_pty.core.policy.shown_command import shown_command
 from agent_pty.core.safe import one_line
 
 Event = Mapping[str, Any]
@@ -35,9 +36,7 @@ def _unknown(event: Event) -> str:
 
 
 def _input(event: Event) -> str:
-    kind = (event.get("by") or {}).get("kind", "somebody")
-    who = {"agent": "an agent", "human": "a person", "system": "agent-pty"}.get(kind, kind)
-    return f"{who} typed {_count(event['bytes'], 'byte')} ({event['kind']})"
+    return f"{_who(event)} typed {_count(event['bytes'], 'byte')} ({event['kind']})"
 
 
 def _outcome(event: Event) -> str:
@@ -57,6 +56,25 @@ def _cell(event: Event) -> str:
     if waits := event.get("for"):
         return f"{text} for {waits}"
     return f"{text}, exit {code}" if (code := event.get("exit_code")) else text
+
+
+def _who(event: Event) -> str:
+    """Name who caused an event."""
+    kind = (event.get("by") or {}).get("kind", "somebody")
+    return str({"agent": "an agent", "human": "a person", "system": "agent-pty"}.get(kind, kind))
+
+
+def _requested(event: Event) -> str:
+    """Describe a request so that nothing in it can hide."""
+    place = f" in {shown_command(cwd)[0]}" if (cwd := event.get("cwd")) else ""
+    command = "  ".join(shown_command(event["command"]))
+    asks = f"{_who(event)} needs an approval ({event['rule']}){place}"
+    return f"request {event['request']}: {asks}: {command}"
+
+
+def _decided(event: Event) -> str:
+    said = "approved" if event["approved"] else "denied"
+    return f"request {event['request']}: {said} by {_who(event)} ({event['rule']})"
 
 
 def _exited(event: Event) -> str:
@@ -85,6 +103,7 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     "renamed": lambda event: f"renamed to {event['name_now']}",
     "input": _input,
     "outcome": _outcome,
+    "output_gap": lambda event: f"output was lost: {event['reason']}",
     "output": lambda event: f"wrote {_count(event['bytes'], 'byte')}",
     "prompt": lambda event: f"prompt {event['prompt']}",
     "title": lambda event: f"title {event['title']}",
@@ -92,6 +111,8 @@ _SENTENCES: dict[str, Callable[[Event], str]] = {
     "notification": lambda event: f"notification: {event['title']}: {event['body']}",
     "clipboard": lambda event: f"clipboard write, {_count(len(event['text']), 'character')}",
     "progress": _progress,
+    "approval_requested": _requested,
+    "approval_decided": _decided,
     "attached": _people,
     "detached": _people,
     "cell": _cell,

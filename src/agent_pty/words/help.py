@@ -15,6 +15,7 @@ Usage:
   k fire   [-t N] [session] <code>            async fire (default 300s)
   k poll   [session] [cell_id]                poll result (O(1))
   k run    [-j] [-e] [-t N] [session] <code>  sync (default 30s)
+  k run    ... [-w N] [session] <code>        wait so long for an approval, if needed
   k run    ... [-u COND] [session] <code>     return when its output has COND (text
                                               or regex:P); the code runs on
   k await  ...                                alias for run

@@ -20,6 +20,7 @@ from agent_pty.words.arguments import fields_of
 from agent_pty.words.call import Call
 from agent_pty.words.caller import Caller
 from agent_pty.words.event_line import event_line
+from agent_pty.words.follow_approvals import approval_events
 from agent_pty.words.followed import Followed, session_of
 from agent_pty.words.interrupt import GivenUp, give_up
 from agent_pty.words.parser import Printed, Subcommand
@@ -50,6 +51,11 @@ class CommandCall:
         """Whether a person reads the output."""
         return self.call.terminal
 
+    @property
+    def watched(self) -> bool:
+        """Whether a person sees what is written to standard error."""
+        return self.call.watched
+
     async def ask(self, op: str, **fields: Any) -> Any:
         """Return an op's answer."""
         return await self.call.ops.ask(op, **fields)
@@ -69,6 +75,13 @@ class CommandCall:
             text = event_line(event) if readable else safe_json(msgspec.json.encode(event).decode())
             await self.print(text + "\n")
             await followed.settle()
+        return 0
+
+    async def approval_events(self, name: str | None) -> int:
+        """Print requests for approval, and decisions, as they come."""
+        async for event in approval_events(self.call, name):
+            text = safe_json(msgspec.json.encode(event).decode())
+            await self.print((text if self.json else event_line(event)) + "\n")
         return 0
 
     async def print(self, text: str) -> None:

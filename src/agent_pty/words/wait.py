@@ -32,6 +32,7 @@ async def wait(call: Call, words: list[str]) -> int:
         until=until,
         fail_on=given.values.get(_FAIL_ON),
         timeout_ms=max(0, given.milliseconds(30)),
+        files=False,
     )
     try:
         seen = await call.interrupted.guard(asking, give_up)

@@ -16,14 +16,22 @@ if TYPE_CHECKING:
     from agent_pty.ops.cell import Past
     from agent_pty.ops.cell_model import CellFact, CellReport, OutputExcerpt, OutputPage
     from agent_pty.ops.doing import DoingNow
+    from agent_pty.ops.fork import Forked
+    from agent_pty.ops.fork_diff import ForkCompared
+    from agent_pty.ops.fork_merge import ForkMerged
+    from agent_pty.ops.forks import ForkRemoved
     from agent_pty.ops.keys import Pasted, Pressed
     from agent_pty.ops.model import Changes, Killed, Observation, Reading, Screen
     from agent_pty.ops.mouse import Clicked
+    from agent_pty.ops.past_screen import PastScreen
+    from agent_pty.ops.proof_model import Bundle
     from agent_pty.ops.registry import Renamed
     from agent_pty.ops.resize import Resized
     from agent_pty.ops.screen import Found, Rendered
+    from agent_pty.ops.secret import Entered
     from agent_pty.ops.send import Sent
     from agent_pty.ops.signal import Interrupted, Signalled
+    from agent_pty.ops.tmux import Released
 
 
 class AsyncSessionOperations(abc.ABC):
@@ -43,14 +51,21 @@ class AsyncSessionOperations(abc.ABC):
         self,
         text: str,
         *,
-        enter: bool = True,
         approval: str | None = None,
+        wait_approval_ms: int = 0,
+        enter: bool = True,
         raw: bool = False,
         key: str | None = None,
     ) -> Sent:
         """Type text into a session, as a person at the keyboard would."""
         answer: Sent = await self.ask(
-            "send", text=text, enter=enter, approval=approval, raw=raw, key=key
+            "send",
+            approval=approval,
+            wait_approval_ms=wait_approval_ms,
+            text=text,
+            enter=enter,
+            raw=raw,
+            key=key,
         )
         return answer
 
@@ -132,6 +147,8 @@ class AsyncSessionOperations(abc.ABC):
         self,
         code: str,
         *,
+        approval: str | None = None,
+        wait_approval_ms: int = 0,
         timeout_ms: int = 30000,
         spill: bool = True,
         until: str | Sequence[str] = (),
@@ -139,7 +156,14 @@ class AsyncSessionOperations(abc.ABC):
     ) -> CellReport:
         """Run code in the shell or REPL of a session and return its output and exit code."""
         answer: CellReport = await self.ask(
-            "run", code=code, timeout_ms=timeout_ms, spill=spill, until=until, key=key
+            "run",
+            approval=approval,
+            wait_approval_ms=wait_approval_ms,
+            code=code,
+            timeout_ms=timeout_ms,
+            spill=spill,
+            until=until,
+            key=key,
         )
         return answer
 
@@ -153,12 +177,25 @@ class AsyncSessionOperations(abc.ABC):
         return answer
 
     async def fire(
-        self, code: str, *, timeout_ms: int = 300000, key: str | None = None
+        self,
+        code: str,
+        *,
+        approval: str | None = None,
+        wait_approval_ms: int = 0,
+        timeout_ms: int = 300000,
+        key: str | None = None,
     ) -> CellReport:
         """Start code in the shell or REPL of a session and return at once; `poll` has the
         result.
         """
-        answer: CellReport = await self.ask("fire", code=code, timeout_ms=timeout_ms, key=key)
+        answer: CellReport = await self.ask(
+            "fire",
+            approval=approval,
+            wait_approval_ms=wait_approval_ms,
+            code=code,
+            timeout_ms=timeout_ms,
+            key=key,
+        )
         return answer
 
     async def poll(
@@ -233,6 +270,17 @@ class AsyncSessionOperations(abc.ABC):
         )
         return answer
 
+    async def screen_at(
+        self,
+        at: str,
+        *,
+        instance: str | None = None,
+        format: Literal["text", "ansi", "html"] = "text",
+    ) -> PastScreen:
+        """Return the screen of a session as it was at a past moment, also of one that is gone."""
+        answer: PastScreen = await self.ask("screen_at", at=at, instance=instance, format=format)
+        return answer
+
     async def read(
         self,
         *,
@@ -255,16 +303,25 @@ class AsyncSessionOperations(abc.ABC):
         timeout_ms: int = 30000,
         fail_on: str | Sequence[str] = (),
         since: int | None = None,
+        files: bool = True,
         key: str | None = None,
     ) -> Observation:
         """Wait until a condition is true: text appears, output stops or the program ends."""
         answer: Observation = await self.ask(
-            "wait", until=until, timeout_ms=timeout_ms, fail_on=fail_on, since=since, key=key
+            "wait",
+            until=until,
+            timeout_ms=timeout_ms,
+            fail_on=fail_on,
+            since=since,
+            files=files,
+            key=key,
         )
         return answer
 
     async def doing(self) -> DoingNow:
-        """Say what a session does: idle at its prompt, busy, waiting for input or for a secret."""
+        """Say what a session does: idle, busy, waiting for input, for a secret or for an
+        approval.
+        """
         answer: DoingNow = await self.ask("doing")
         return answer
 
@@ -307,6 +364,11 @@ class AsyncSessionOperations(abc.ABC):
         answer: AsyncWatching = await self.stream("watch", events=events, since=since)
         return answer
 
+    async def secret(self, value: str) -> Entered:
+        """Ask for a secret at this terminal, without showing it, and type it into a session."""
+        answer: Entered = await self.ask("secret", value=value)
+        return answer
+
     async def replay(
         self, *, instance: str | None = None, after: int = 0
     ) -> builtins.list[builtins.dict[str, Any]]:
@@ -314,6 +376,11 @@ class AsyncSessionOperations(abc.ABC):
         answer: builtins.list[builtins.dict[str, Any]] = await self.ask(
             "replay", instance=instance, after=after
         )
+        return answer
+
+    async def proof(self, *, instance: str | None = None, claims: Sequence[str] = ()) -> Bundle:
+        """Write a proof of a session: what was typed, what came of it, which files changed."""
+        answer: Bundle = await self.ask("proof", instance=instance, claims=claims)
         return answer
 
     async def kill(self, *, key: str | None = None) -> Killed:
@@ -324,6 +391,41 @@ class AsyncSessionOperations(abc.ABC):
     async def rename(self, name: str, *, key: str | None = None) -> Renamed:
         """Give a session another name."""
         answer: Renamed = await self.ask("rename", name=name, key=key)
+        return answer
+
+    async def fork(
+        self, name: str, *, copy_worktree: bool = False, count: int = 1, key: str | None = None
+    ) -> Forked:
+        """Start a session that continues from another: same program, directory, size,
+        environment.
+        """
+        answer: Forked = await self.ask(
+            "fork", name=name, copy_worktree=copy_worktree, count=count, key=key
+        )
+        return answer
+
+    async def fork_diff(self, other: str) -> ForkCompared:
+        """Compare two forks, or a fork and its source: files, cells and outcomes side by side."""
+        answer: ForkCompared = await self.ask("fork_diff", other=other)
+        return answer
+
+    async def fork_merge(
+        self, *, dry_run: bool = False, tree: str | None = None, key: str | None = None
+    ) -> ForkMerged:
+        """Apply what was changed in a fork to the files of its source, all of it or nothing."""
+        answer: ForkMerged = await self.ask("fork_merge", dry_run=dry_run, tree=tree, key=key)
+        return answer
+
+    async def fork_remove(self, *, force: bool = False, key: str | None = None) -> ForkRemoved:
+        """Remove a fork: its work tree or copy, and its branch; never anything of its source."""
+        answer: ForkRemoved = await self.ask("fork_remove", force=force, key=key)
+        return answer
+
+    async def release(self, *, key: str | None = None) -> Released:
+        """Give an adopted pane back to its tmux, untouched; the session ends, the program does
+        not.
+        """
+        answer: Released = await self.ask("release", key=key)
         return answer
 
     async def interrupt(self, *, key: str | None = None) -> Interrupted:

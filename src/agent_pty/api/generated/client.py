@@ -14,9 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from agent_pty.api.watching import Watching
+    from agent_pty.ops.approval import Denied, Granted, Pending
     from agent_pty.ops.execute import Executed
+    from agent_pty.ops.forks import ForkInfo
+    from agent_pty.ops.gc import Collected
     from agent_pty.ops.model import SessionInfo, Stopped
     from agent_pty.ops.new import Created
+    from agent_pty.ops.policy import InForce, Reloaded
+    from agent_pty.ops.tmux import Adopted, TmuxPane
     from agent_pty.ops.wait import Outcomes
 
 
@@ -35,6 +40,8 @@ class ClientOperations(abc.ABC):
         self,
         argv: str | Sequence[str] | None = None,
         *,
+        approval: str | None = None,
+        wait_approval_ms: int = 0,
         repo: str | os.PathLike[str] | None = None,
         id: str | None = None,
         shell: str | None = None,
@@ -48,6 +55,9 @@ class ClientOperations(abc.ABC):
         marks: bool = True,
         frame: str | None = None,
         backend: Literal["pty", "tmux"] = "pty",
+        tmux_socket: str | None = None,
+        idle_stop_ms: int | None = None,
+        guard: Literal["strict", "builds"] | None = None,
         prefix: str | None = None,
         key: str | None = None,
     ) -> NewSession:
@@ -55,6 +65,8 @@ class ClientOperations(abc.ABC):
         answer: Created = self.ask(
             "new",
             argv=program(argv),
+            approval=approval,
+            wait_approval_ms=wait_approval_ms,
             repo=directory(repo),
             id=id,
             shell=shell,
@@ -68,6 +80,9 @@ class ClientOperations(abc.ABC):
             marks=marks,
             frame=frame,
             backend=backend,
+            tmux_socket=tmux_socket,
+            idle_stop_ms=idle_stop_ms,
+            guard=guard,
             prefix=prefix,
             key=key,
         )
@@ -77,6 +92,8 @@ class ClientOperations(abc.ABC):
         self,
         argv: str | Sequence[str],
         *,
+        approval: str | None = None,
+        wait_approval_ms: int = 0,
         repo: str | os.PathLike[str] | None = None,
         timeout_ms: int = 30000,
         id: str | None = None,
@@ -92,6 +109,8 @@ class ClientOperations(abc.ABC):
         answer: Executed = self.ask(
             "exec",
             argv=program(argv),
+            approval=approval,
+            wait_approval_ms=wait_approval_ms,
             repo=directory(repo),
             timeout_ms=timeout_ms,
             id=id,
@@ -138,14 +157,113 @@ class ClientOperations(abc.ABC):
         answer: Watching = self.stream("watch", id=id, events=events, since=since)
         return answer
 
-    def list(self) -> builtins.list[SessionInfo]:
+    def list(self, *, all: bool = False, after: str | None = None) -> builtins.list[SessionInfo]:
         """List every session with its state, as the operating system sees it now."""
-        answer: builtins.list[SessionInfo] = self.ask("list")
+        answer: builtins.list[SessionInfo] = self.ask("list", all=all, after=after)
+        return answer
+
+    def approve(
+        self,
+        *,
+        id: str | None = None,
+        command: str | None = None,
+        ttl_ms: int = 600000,
+        rule: str | None = None,
+        request: str | None = None,
+        secret: str | None = None,
+        key: str | None = None,
+    ) -> Granted:
+        """Approve one command once, for one session; or approve what an agent has asked for."""
+        answer: Granted = self.ask(
+            "approve",
+            id=id,
+            command=command,
+            ttl_ms=ttl_ms,
+            rule=rule,
+            request=request,
+            secret=secret,
+            key=key,
+        )
+        return answer
+
+    def deny(self, request: str, *, secret: str | None = None, key: str | None = None) -> Denied:
+        """Say no to what an agent has asked for."""
+        answer: Denied = self.ask("deny", request=request, secret=secret, key=key)
+        return answer
+
+    def approvals(self, *, id: str | None = None) -> builtins.list[Pending]:
+        """List what waits for an operator's approval."""
+        answer: builtins.list[Pending] = self.ask("approvals", id=id)
+        return answer
+
+    def policy(self) -> InForce:
+        """Return which policy is in force: its file, its digest and what it says about
+        approvals.
+        """
+        answer: InForce = self.ask("policy")
+        return answer
+
+    def policy_reload(self, *, path: str | None = None, key: str | None = None) -> Reloaded:
+        """Read the policy file again; one with a mistake is refused, and the old one stays in
+        force.
+        """
+        answer: Reloaded = self.ask("policy_reload", path=path, key=key)
+        return answer
+
+    def forks(self) -> builtins.list[ForkInfo]:
+        """List forks: whose they are, where they work and how much was done in them."""
+        answer: builtins.list[ForkInfo] = self.ask("forks")
+        return answer
+
+    def adopt(
+        self,
+        target: str,
+        *,
+        id: str | None = None,
+        tmux_socket: str | None = None,
+        key: str | None = None,
+    ) -> Adopted:
+        """Take a pane of a running tmux as a session: what happens in it from now on."""
+        answer: Adopted = self.ask("adopt", target=target, id=id, tmux_socket=tmux_socket, key=key)
+        return answer
+
+    def tmux_panes(self, *, tmux_socket: str | None = None) -> builtins.list[TmuxPane]:
+        """List the panes of a running tmux that could be adopted."""
+        answer: builtins.list[TmuxPane] = self.ask("tmux_panes", tmux_socket=tmux_socket)
+        return answer
+
+    def gc(
+        self,
+        *,
+        older_than_ms: int | None = None,
+        larger_than: int | None = None,
+        export: str | None = None,
+        force: bool = False,
+        dry_run: bool = False,
+        after: str | None = None,
+        key: str | None = None,
+    ) -> Collected:
+        """Remove the journals and recordings of past sessions, and their places in the index."""
+        answer: Collected = self.ask(
+            "gc",
+            older_than_ms=older_than_ms,
+            larger_than=larger_than,
+            export=export,
+            force=force,
+            dry_run=dry_run,
+            after=after,
+            key=key,
+        )
         return answer
 
     def status(self) -> builtins.dict[str, Any]:
         """Report the state of the daemon: version, sessions, hosts and keeper."""
         answer: builtins.dict[str, Any] = self.ask("status")
+        return answer
+
+    def trace_path(self) -> str:
+        """Tell which file has the trace: a line about each request, as OpenTelemetry has it."""
+        answer: str = self.ask("trace_path")
         return answer
 
     def shutdown(self, *, keep: bool = False, successor: bool = False) -> Stopped:

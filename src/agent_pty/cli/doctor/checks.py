@@ -18,9 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent_pty.cli.command import Invocation
+from agent_pty.cli.doctor.records_check import records
 from agent_pty.client.shell import default_shell
 from agent_pty.core.layout import Layout, expanded
 from agent_pty.errors import AgentPtyError
+from agent_pty.keeper import guard_probe, seccomp
 
 Look = Callable[[Invocation], str]
 
@@ -330,6 +332,15 @@ def listening(path: str) -> bool:
     return True
 
 
+def guard(_call: Invocation) -> str:
+    """Try whether `new --guard` can work; that it cannot is no fault."""
+    try:
+        no_new_privs = guard_probe.probe()
+    except seccomp.Unavailable as error:
+        return f"not available: {error.strerror}"
+    return "works; sudo will not work inside" if no_new_privs else "works"
+
+
 def disk(call: Invocation) -> str:
     """Check how much free space the home has."""
     path = _existing(call.layout.home)
@@ -354,6 +365,8 @@ LOOKS: tuple[tuple[str, Look], ...] = (
     ("pty", pty),
     ("files", files),
     ("disk", disk),
+    ("guard", guard),
+    ("records", records),
     ("shells", shells),
     ("tmux", tmux),
     ("tools", tools),

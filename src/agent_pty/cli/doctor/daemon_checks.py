@@ -40,6 +40,8 @@ def look(call: Invocation) -> Running:
     orphans: list[Orphan] = []
     checks = [
         examine("daemon", lambda call: _daemon(call.layout, status), call),
+        examine("evidence", lambda _call: _evidence(status), call),
+        examine("traces", lambda _call: _traces(status), call),
         examine("leftovers", lambda call: _left(call.layout, status, instances, orphans), call),
     ]
     return Running(
@@ -112,6 +114,38 @@ def _running(where: Layout, status: dict[str, Any]) -> str:
         raise Trouble(f"version {version}, this is {__version__}: run `agent-pty restart --keep`")
     detail = f"running, pid {status['pid']}, {status['session_count']} session(s)"
     return detail if _is_of(where, status) else f"{detail}, of the home {status.get('home')}"
+
+
+def _evidence(status: dict[str, Any]) -> str:
+    facts = status.get("evidence") or {}
+    if facts.get("unavailable"):
+        which = "; ".join(f"{name}: {why}" for name, why in facts["unavailable"].items())
+        raise Trouble(
+            f"nothing can be recorded, so input is refused ({which}): make room in the log "
+            "directory or make it writable; nothing must be started again"
+        )
+    if facts.get("not_signed"):
+        which = "; ".join(f"{name}: {why}" for name, why in facts["not_signed"].items())
+        raise Trouble(f"recorded, but not signed ({which}): `agent-pty verify --all` says more")
+    lag = facts.get("sync_lag_ms")
+    return "recorded" if lag is None else f"recorded, on the disk after {lag} ms"
+
+
+def _traces(status: dict[str, Any]) -> str:
+    if not status["running"]:
+        return "written by the daemon"
+    if status.get("traces_problem"):
+        raise Trouble(f"{status['traces_problem']}: remove the cause; requests are answered anyway")
+    otlp = status.get("otlp") or {}
+    if otlp.get("problem"):
+        raise Trouble(
+            f"not exported to {otlp['endpoint']}: {otlp['problem']}: correct [traces] in "
+            "config.toml and run `agent-pty restart --keep`, or start the collector"
+        )
+    if status["trace_path"] is None:
+        return "not written by a daemon of that build"
+    missing = status["traces_missing"]
+    return str(status["trace_path"]) + (f", {missing} missing" if missing else "")
 
 
 def _is_of(where: Layout, status: dict[str, Any]) -> bool:

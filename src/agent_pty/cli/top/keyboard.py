@@ -13,7 +13,7 @@ _KEY = re.compile(
     re.DOTALL,
 )
 # Cursor keys come with `[` or, in application mode, with `O`.
-_FINALS = {"A": "up", "B": "down", "H": "home", "F": "end", "M": "enter"}
+_FINALS = {"A": "up", "B": "down", "C": "right", "D": "left", "H": "home", "F": "end", "M": "enter"}
 _NUMBERS = {"1": "home", "4": "end", "5": "page-up", "6": "page-down", "7": "home", "8": "end"}
 _CHARACTERS = {
     "\r": "enter",

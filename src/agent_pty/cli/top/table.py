@@ -15,7 +15,7 @@ from agent_pty.core.width import cells, width
 _BOLD, _DIM, _RED, _REVERSE, _PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[7m", "\x1b[0m"
 _YELLOW = "\x1b[33m"
 # What a session does while it needs a person.
-WAITS = ("waiting", "secret")
+WAITS = ("waiting", "secret", "approval")
 # From this width on there is room for a screen of 80 columns beside the table.
 _WIDE = 150
 _NARROWEST_TABLE = 70

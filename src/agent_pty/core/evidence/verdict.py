@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -25,14 +26,17 @@ class Verdict:
 
 def judged(lines: Iterable[bytes], checkpoints: Sequence[Checkpoint]) -> Verdict:
     """Follow a journal from its beginning, and compare it with its checkpoints."""
-    expected = {one.count: one.head for one in checkpoints}
+    expected: defaultdict[int, set[str]] = defaultdict(set)
+    for one in checkpoints:
+        expected[one.count].add(one.head)
     most = max(expected, default=0)
     check = ChainCheck()
     for line in lines:
         if check.feed(line) is None:
             break
         wanted = expected.get(check.count)
-        if wanted is not None and wanted != check.head:
+        # Two that differ for one count: one of them was signed after the journal was rewritten.
+        if wanted is not None and wanted != {check.head}:
             return _failed(check.count - 1, f"event {check.count}: another one was signed")
     if check.first_error is not None:
         return _failed(check.count, check.first_error)

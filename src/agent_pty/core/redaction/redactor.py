@@ -6,6 +6,8 @@ linear: one quick look over all complete lines, and a closer one at those that n
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections import Counter
 from collections.abc import Iterable
 
@@ -14,10 +16,11 @@ from agent_pty.core.redaction.address import address_secrets
 from agent_pty.core.redaction.command_line import PROGRAMS, command_line_secrets
 from agent_pty.core.redaction.found import Found
 from agent_pty.core.redaction.key_block import KeyBlock
+from agent_pty.core.redaction.mask import masked
 from agent_pty.core.redaction.named_value import named_values
 from agent_pty.core.redaction.pattern import compiled
 from agent_pty.core.redaction.secret_name import OF_KEYS
-from agent_pty.core.redaction.visible import unseen_strings, visible, without_noise
+from agent_pty.core.redaction.visible import Visible, unseen_strings, visible, without_noise
 
 # The longest line that is held back. Of a longer one, what may be the beginning of a secret stays.
 LONGEST_LINE = 65_536
@@ -27,6 +30,8 @@ _BLOCK = 4096
 # A line in which more is found is left out as a whole, which costs a bounded time.
 _MOST_FOUND = 500
 _TOO_MANY = "too_many"
+_MOST_SIGNS = 500
+_SHORT = 4096
 # A known value that is shorter would be found everywhere.
 _SHORTEST_KNOWN = 6
 # What a line must have to deserve a closer look.
@@ -36,27 +41,42 @@ _HINTS = "|".join(
         r"credential|cookie|bearer[ \t]|basic[ \t]+[a-z0-9+/=]{16}|verification code|private-lines",
         r"auth(?:orization|token|key|[_=:\"'\\\s-]|$)|mnemonic|(?:seed|recovery) phrase",
         rf"(?:{'|'.join(sorted(OF_KEYS))})[_. -]?keys?\b|x-[a-z-]*key|x-amz-|x-goog-",
-        r"[?&;](?:sig|signature|hmac|key|code|jwt)=|://[^\s/]*@|://[^@]*:[^@]*@|\x1b\]52;",
+        r"[?&;](?:sig|signature|hmac|key|code|jwt)=|://[^\s/]*@|://[^@]*:[^@]*@|\x1b\]52;|;apty=",
     )
 )
 _WORTH_A_LOOK = compiled(f"(?i:{_HINTS}|{PROGRAMS})|{token_shape.PATTERN}")
 _CLIPBOARD = compiled(r"(?s)(?:\x1b\]|\xc2\x9d)52;[^;\x07\x1b]*;([^\x07\x1b]*)")
+# A mark of ours: its secret, and what the shell says of its line.
+_MARK = compiled(r"(?s)^(?:\x1b\]|\xc2\x9d)133;[A-Z](?:;[0-9]*)?;apty=([^\x07\x1b]*)")
+MARK_KIND = "mark"
 # A line that may be the rest of a token which the end of the line before it cut.
 _REST_OF_TOKEN = compiled(r"^[A-Za-z0-9_+/=.-]{8,}\s*$")
 _TOKEN_AT_END = compiled(r"[A-Za-z0-9_+/=.-]{16,}\r?$")
 
 
 class Redactor:
-    """One stream of text. *known* are values that are secret whatever they look like."""
+    """One stream of text. *known* are values that are secret whatever they look like.
 
-    def __init__(self, known: Iterable[bytes] = ()) -> None:
-        values = {one for one in known if len(one) >= _SHORTEST_KNOWN}
+    With *in_place* what is taken out is covered instead: the text keeps its cells and its bytes.
+    """
+
+    def __init__(self, known: Iterable[bytes] = (), *, in_place: bool = False) -> None:
+        self._in_place = in_place
+        # One of several lines is never seen whole.
+        parts = (part for one in known for part in one.splitlines())
+        values = {one for one in parts if len(one) >= _SHORTEST_KNOWN}
         self._known = sorted(values, key=len, reverse=True)
         self._block = KeyBlock()
         self._in_block = False
         self._cut_token: Found | None = None
         self._held = b""
         self.counts: Counter[str] = Counter()
+
+    def copied(self) -> Redactor:
+        """Return another one in the same state, which has counted nothing yet."""
+        made = copy.deepcopy(self)
+        made.counts.clear()
+        return made
 
     def feed(self, data: bytes) -> bytes:
         """Take a piece; return what can be shown by now."""
@@ -70,6 +90,15 @@ class Redactor:
             self._held = self._held[end:]
         return b"".join(pieces)
 
+    @property
+    def held(self) -> int:
+        """How many bytes are held back, because their line has not ended."""
+        return len(self._held)
+
+    def peek(self) -> bytes:
+        """Return what is held back as it would be shown if nothing followed."""
+        return copy.deepcopy(self).close()
+
     def close(self) -> bytes:
         """Return what is left, although its line has not ended."""
         ready, self._held = self._held, b""
@@ -77,18 +106,42 @@ class Redactor:
 
     def _redacted(self, data: bytes) -> bytes:
         """Redact whole lines; a block of them in which nothing stands out is left as it is."""
-        pieces, position = [], 0
+        pieces: list[bytes] = []
+        position = 0
         while position < len(data):
             end = data.find(b"\n", position + _BLOCK) + 1 or len(data)
             block = data[position:end]
             position = end
             if self._expects_more or self._is_worth_a_look(block):
-                *whole, rest = block.split(b"\n")
-                pieces += [self._long_line(one) + b"\n" for one in whole]
-                pieces.append(self._long_line(rest))
+                self._lines(block, pieces)
             else:
                 pieces.append(block)
         return b"".join(pieces)
+
+    def _lines(self, block: bytes, pieces: list[bytes]) -> None:
+        """Redact the lines of a block that may have a secret, and take the others as they are."""
+        if self._known or without_noise(block) is not block:
+            *whole, rest = block.split(b"\n")
+            pieces += [self._long_line(one) + b"\n" for one in whole]
+            pieces.append(self._long_line(rest))
+            return
+        position = 0
+        while position < len(block):
+            start = position
+            if not self._expects_more:
+                found = _WORTH_A_LOOK.search(block, position)
+                if found is None:
+                    break
+                start = block.rfind(b"\n", position, found.start()) + 1 or position
+            end = block.find(b"\n", start)
+            end = len(block) if end < 0 else end
+            pieces += [
+                block[position:start],
+                self._long_line(block[start:end]),
+                block[end : end + 1],
+            ]
+            position = end + 1
+        pieces.append(block[position:])
 
     @property
     def _expects_more(self) -> bool:
@@ -116,22 +169,35 @@ class Redactor:
         if not line or not (self._expects_more or self._is_worth_a_look(line)):
             return line
         seen = visible(line)
-        found = self._found(seen.text)
-        if len(found) > _MOST_FOUND:
+        crowded = _is_crowded(seen.text)
+        found = self._hidden(seen.text) if crowded else self._found(seen.text)
+        if crowded or len(found) > _MOST_FOUND:
             self.counts[_TOO_MANY] += 1
-            return Found(0, len(line), _TOO_MANY).shown
+            return self._without_all(seen, line)
         found = _without_overlap(found)
         places = [(one, list(seen.ranges(one.start, one.end))) for one in found]
         places += [(one, [(one.start, one.end)]) for one in _in_strings(line)]
         for one, _ in places:
-            self.counts[one.kind] += 1
-        return _replaced(line, places)
+            if one.kind != MARK_KIND:  # that is nobody's secret but ours
+                self.counts[one.kind] += 1
+        return _replaced(line, places, in_place=self._in_place)
+
+    def _without_all(self, seen: Visible, line: bytes) -> bytes:
+        """Leave a whole line out."""
+        everything = Found(0, len(line), _TOO_MANY)
+        if not self._in_place:
+            return everything.shown
+        return _replaced(line, [(everything, list(seen.ranges(0, len(seen.text))))], in_place=True)
+
+    def _hidden(self, text: bytes) -> list[Found]:
+        """Follow private keys; their state counts for the next line, whatever becomes of this."""
+        hidden = self._block.hidden(text)
+        self._in_block = self._block.open
+        return [Found(start, end, "private_key") for start, end in hidden]
 
     def _found(self, text: bytes) -> list[Found]:
         """Return every secret of a line's text; of two at one place the first of these stays."""
-        hidden = self._block.hidden(text)
-        self._in_block = self._block.open
-        found = [Found(start, end, "private_key") for start, end in hidden]
+        found = self._hidden(text)
         found += self._rest_of_token(text)
         for value in self._known:
             position = -1
@@ -170,6 +236,13 @@ def redacted(text: str, known: Iterable[str] = ()) -> str:
     return data.decode(errors="surrogateescape")
 
 
+def _is_crowded(text: bytes) -> bool:
+    """Whether a line has so many signs of secrets that a closer look would take too long."""
+    return len(text) > _SHORT and any(
+        True for _ in itertools.islice(_WORTH_A_LOOK.finditer(text), _MOST_SIGNS, None)
+    )
+
+
 def _safe_border(held: bytes) -> int:
     """Return where a line that is too long can be cut: at a blank, not inside a token."""
     limit = len(held) - _KEPT_OF_LONG
@@ -203,22 +276,33 @@ def _in_strings(line: bytes) -> Iterable[Found]:
         if clipboard and clipboard.group(1):
             yield Found(start + clipboard.start(1), start + clipboard.end(1), "clipboard")
             continue
+        mark = _MARK.search(string)
+        if mark:
+            yield Found(start + mark.start(1), start + mark.end(1), MARK_KIND)
+            continue
         inner = [*named_values(string), *address_secrets(string), *token_shape.tokens(string)]
         for one in _without_overlap(inner):
             stop = min(one.end, len(string.rstrip(b"\x07\\\x1b")))
             yield Found(start + one.start, start + stop, one.kind)
 
 
-def _replaced(line: bytes, places: list[tuple[Found, list[tuple[int, int]]]]) -> bytes:
-    """Put the marker at the first range of each; the others vanish, escapes between them stay."""
+def _replaced(
+    line: bytes, places: list[tuple[Found, list[tuple[int, int]]]], *, in_place: bool
+) -> bytes:
+    """Put the marker at the first range of each; the others vanish, escapes between them stay.
+
+    What is covered *in_place* does not vanish but is covered, too.
+    """
     changes: list[tuple[int, int, bytes]] = []
     for one, ranges in places:
         for number, (start, end) in enumerate(ranges):
             changes.append((start, end, one.shown if number == 0 else b""))
     pieces, position = [], 0
     for start, end, shown in sorted(changes):
-        if start < position:
+        if end <= position:
             continue
-        pieces += [line[position:start], shown]
+        begin = max(start, position)  # what overlaps the one before only extends it
+        marker = shown if begin == start else b""
+        pieces += [line[position:begin], masked(line[begin:end], marker) if in_place else marker]
         position = end
     return b"".join([*pieces, line[position:]])

@@ -100,6 +100,12 @@ class Answerer:
                 "asks (wait --until cell:ID), or type all the same (send)",
                 cell_id=cell.id,
             )
+        if cell.waiting_for == "approval":
+            raise NotWaiting(
+                f"cell {cell.id} of session {name} waits for an approval, not for an answer: "
+                f"{cell.hint}",
+                cell_id=cell.id,
+            )
         return cell
 
     def _without_cell(self, name: str) -> NotWaiting:

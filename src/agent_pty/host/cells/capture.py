@@ -12,6 +12,8 @@ from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import CompletedBy, Status
 
 _ECHO_WITHIN = 64 * 1024
+# Why an exit code is unknown although the program reports exit codes.
+_MISSED = "its end was missed, because nobody could read the terminal then"
 # The program of the session has ended, and the cell with it.
 EXITED = "exited"
 # Echoes of several lines are searched for in no more text than this.
@@ -125,15 +127,33 @@ class Capture:
         ran = self._begin is not None
         return self.upto(self.end) if ran else OutputRange(start=0, end=0)
 
-    def done(self, output: OutputRange, frame: CompletedBy, *, code: int | None = None) -> Result:
-        """Return the result of a cell that ended by itself."""
+    def marked(self, placed: PlacedMark) -> Result:
+        """Return the result of a cell that has ended by its mark, or before a later one."""
+        number, begun = placed.mark.number, self.cell.number
+        # Prompts are counted: if this is not the next, the mark is that of another command.
+        missed = number is not None and begun is not None and number > begun + 1
+        code = None if missed else placed.mark.code
+        return self.done(self.upto(placed.place, placed.line), "marks", code=code, missed=missed)
+
+    def done(
+        self,
+        output: OutputRange,
+        frame: CompletedBy,
+        *,
+        code: int | None = None,
+        missed: bool = False,
+    ) -> Result:
+        """Return the result of a cell that ended by itself; *missed*: nobody has read its end."""
+        unknown = code is None and self.cell.exit_codes
+        missed = missed or self._output.marks_missed
         return Result(
             cell_id=self.cell.cell_id,
             status=Status.DONE,
             output=output,
             frame=frame,
             exit_code=code,
-            exit_code_unknown=code is None and self.cell.exit_codes,
+            exit_code_unknown=unknown,
+            hint=_MISSED if unknown and missed else None,
         )
 
     def failed(self, error: str, *, code: int | None = None, at_prompt: bool = False) -> Result:

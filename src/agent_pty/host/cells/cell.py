@@ -6,6 +6,8 @@
     TYPING     typed: all of the code was given   RUNNING
     RUNNING    ask: it waits for a person         WAITING
     WAITING    resume: it was answered, or works  RUNNING
+    RUNNING    hold: an exec needs an approval    WAITING
+    WAITING    let_go: that was decided           RUNNING
     any        finish: its result is known        ENDED
 
 Three things are independent of the phase: `overdue` (it took longer than its limit and still runs),
@@ -18,6 +20,7 @@ Rule of this file: only these methods change a cell, and whatever changes sets `
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import enum
 import secrets
 import time
@@ -35,7 +38,7 @@ from agent_pty.ops.cell_model import CompletedBy, Status
 if TYPE_CHECKING:
     from agent_pty.host.cells.capture import Capture
 
-WaitingFor = Literal["input", "secret"]
+WaitingFor = Literal["input", "secret", "approval"]
 
 
 class CellStart(Struct, frozen=True, kw_only=True):
@@ -141,6 +144,7 @@ class Cell:
         self._modes: Modes | None = None
         self._waiting_for: WaitingFor | None = None
         self._hint: str | None = None
+        self._held = False
         self._overdue = False
         self._answered = False
         self._interrupting = False
@@ -265,6 +269,13 @@ class Cell:
             self.changed.clear()
             await self.changed.wait()
 
+    async def ends_within(self, seconds: float) -> bool:
+        """Whether it has a result by then."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.until(lambda: self.result is not None)
+        return self.result is not None
+
     # -- what happens to it
 
     def begin(self, start: CellStart, *, modes: Modes | None) -> None:
@@ -278,15 +289,27 @@ class Cell:
             self._move(Phase.RUNNING)
 
     def ask(self, waiting_for: WaitingFor, hint: str | None) -> None:
-        """It waits for a person."""
+        """It waits for a person; for an approval it does so already."""
+        if self._held:
+            return
         self._waiting_for, self._hint = waiting_for, hint
         self._move(Phase.WAITING)
 
     def resume(self) -> None:
-        """It was answered, or works by itself; nothing if it did not wait."""
-        if self._phase is Phase.WAITING:
+        """It was answered, or works by itself; nothing if it did not wait for that."""
+        if self._phase is Phase.WAITING and not self._held:
             self._waiting_for = self._hint = None
             self._move(Phase.RUNNING)
+
+    def hold(self, hint: str) -> None:
+        """A program that it runs waits for an approval; what is typed does not change that."""
+        self._held, self._waiting_for, self._hint = True, "approval", hint
+        self._move(Phase.WAITING)
+
+    def let_go(self) -> None:
+        """Every approval was decided."""
+        self._held = False
+        self.resume()
 
     def answer(self) -> None:
         """Somebody answers it, and gives it as long as the answer says."""

@@ -45,8 +45,13 @@ def cell_start(
         edits=seen.tty.edits,
         image=seen.image or readiness.image,
         exit_codes=is_ladder(frame) and _has_exit_codes(seen, readiness),
-        begins=readiness.ready == "marks" and dialect(readiness.program).answers,
+        # After lost output the token of this prompt is not known, and so not its mark C.
+        begins=readiness.ready == "marks" and readiness.marks and _tells(readiness),
     )
+
+
+def _tells(readiness: Readiness) -> bool:
+    return dialect(readiness.program).answers
 
 
 def _has_exit_codes(seen: Foreground, readiness: Readiness) -> bool:

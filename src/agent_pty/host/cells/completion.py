@@ -83,8 +83,7 @@ class Ladder:
             if self._ended is not None and one.mark.kind == "B":
                 return self._ended
             if self._ended is None and one.mark.kind == "D":
-                output = self._capture.upto(one.place, one.line)
-                self._ended = self._capture.done(output, "marks", code=one.mark.code)
+                self._ended = self._capture.marked(one)
                 if not self._marks_exit:
                     return self._ended
         return None

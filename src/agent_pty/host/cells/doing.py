@@ -5,19 +5,35 @@ from __future__ import annotations
 from typing import Literal
 
 from agent_pty.core.tty_state import Verdict
+from agent_pty.host.cells.approval_wait import ApprovalWait
+from agent_pty.host.cells.cell import WaitingFor
 from agent_pty.host.cells.foreground import Foreground, observe
 from agent_pty.host.cells.readiness import Readiness
 from agent_pty.host.cells.runner import CellRunner
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.process import table
 
-What = Literal["idle", "busy", "waiting", "secret"]
+What = Literal["idle", "busy", "waiting", "secret", "approval"]
+
+_WHILE_WAITING: dict[WaitingFor | None, What] = {
+    None: "busy",
+    "input": "waiting",
+    "secret": "secret",
+    "approval": "approval",
+}
 
 
 class DoingNow:
     """Looks when asked; nothing is typed, and nothing is learned from it."""
 
-    def __init__(self, terminal: Terminal, readiness: Readiness, runner: CellRunner) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        readiness: Readiness,
+        runner: CellRunner,
+        approval: ApprovalWait,
+    ) -> None:
+        self._approval = approval
         self._terminal = terminal
         self._readiness = readiness
         self._runner = runner
@@ -29,10 +45,9 @@ class DoingNow:
         cwd, cell = self._terminal.cwd(), self._runner.active
         if cell is None:
             seen = observe(self._terminal)
-            return self._judged(seen), self._command(seen), cwd
-        if cell.waiting_for is None:
-            return "busy", cell.code, cwd
-        return "secret" if cell.waiting_for == "secret" else "waiting", cell.code, cwd
+            held = self._approval.hint is not None
+            return "approval" if held else self._judged(seen), self._command(seen), cwd
+        return _WHILE_WAITING[cell.waiting_for], cell.code, cwd
 
     def _judged(self, seen: Foreground) -> What:
         match self._readiness.verdict(seen):

@@ -8,6 +8,7 @@ what it was when the prompt was drawn.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from agent_pty.core.line_text import unquoted
 from agent_pty.core.mark import LineReport
@@ -46,37 +47,55 @@ class LineQuestion:
             if self._open == 0 and self._answer is not None and not self._answer.done():
                 self._answer.set_result(report)
 
-    async def ask(self) -> LineReport | None:
+    async def ask(self, patience: float = _SECONDS) -> LineReport | None:
         """Return what stands on the line; None if the shell does not say."""
         async with self._terminal.typing:
-            self._answer = asyncio.get_running_loop().create_future()
-            self._open += 1
-            await self._terminal.write(_KEY, kind=InputKind.QUESTION, by=SYSTEM)
-            try:
-                async with asyncio.timeout(_SECONDS):
-                    return await self._answer
-            except TimeoutError:
-                return None
-            finally:
-                self._answer = None
+            return await self.ask_now(patience)
+
+    async def ask_now(self, patience: float = _SECONDS) -> LineReport | None:
+        """Ask for somebody who holds `Terminal.typing` already."""
+        self._answer = asyncio.get_running_loop().create_future()
+        self._open += 1
+        await self._terminal.write(_KEY, kind=InputKind.QUESTION, by=SYSTEM)
+        try:
+            async with asyncio.timeout(patience):
+                return await self._answer
+        except TimeoutError:
+            return None
+        finally:
+            self._answer = None
 
 
 class LineCheck:
-    """Refuses a cell while something stands on the line."""
+    """Refuses a cell while something stands on the line, or that *permit* refuses."""
 
-    def __init__(self, terminal: Terminal, readiness: Readiness, question: LineQuestion) -> None:
+    def __init__(
+        self,
+        terminal: Terminal,
+        readiness: Readiness,
+        question: LineQuestion,
+        permit: Callable[[str], Awaitable[None]],
+    ) -> None:
         self._terminal = terminal
         self._readiness = readiness
         self._question = question
+        self._permit = permit
         self._asks = dialect(readiness.program).answers
+
+    async def admit(self, code: str) -> None:
+        """Raise if code must not be typed now: the line is not empty, or a rule forbids it."""
+        await self.require_empty()
+        await self._permit(code)
 
     async def require_empty(self) -> None:
         """Raise `NotReady`, with the text that stands there; nothing was typed then."""
-        if self._readiness.ready != "marks":
+        if not self._readiness.at_own_prompt:
             return
         report = await self._question.ask() if self._asks else None
         if report is None:
             self._compare()
+            if not self._asks:
+                self._readiness.confirm()
             return
         if report.mode == "vi":
             raise NotReady(
@@ -85,11 +104,17 @@ class LineCheck:
             )
         if report.text:
             raise _occupied(unquoted(report.text))
+        self._readiness.confirm()
 
     def _compare(self) -> None:
         """Without an answer, compare the line with the prompt as it was drawn."""
         output = self._terminal.output
         drawn, now = output.last_mark, output.transcript.pending
+        if self._readiness.marks_missed and not looks_like_prompt(now.decode(errors="replace")):
+            raise NotReady(
+                "not at a prompt: after output was lost, the shell does not say what stands on "
+                "its line; look at the screen, and press Enter or ctrl-c if it is at its prompt"
+            )
         if drawn is None or drawn.mark.kind != "B" or not now.startswith(drawn.line):
             return
         typed = now[len(drawn.line) :].decode(errors="replace")

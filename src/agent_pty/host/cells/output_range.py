@@ -59,6 +59,11 @@ class OutputRange(Struct, frozen=True, kw_only=True):
         """Return how many bytes at its beginning are no longer kept, or never could be."""
         return self._bytes(log, 0, 0)[0]
 
+    def tail_text(self, log: TextLog, characters: int) -> str:
+        """Return the last characters, as many as are kept."""
+        _, data = self._bytes(log, max(0, self.size - 4 * characters), 4 * characters)
+        return data.decode(errors="replace")[-characters:]
+
     def inline(self, log: TextLog) -> tuple[str, bool]:
         """Return all of it, or its beginning and end and that something is missing."""
         first = self.lost(log)

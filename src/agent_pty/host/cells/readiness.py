@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import termios
 import time
 from dataclasses import replace
 from typing import Literal
 
 from agent_pty.core.certainty import prompt_after, question_after
 from agent_pty.core.mark import PlacedMark
+from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.quit_keys import quit_keys
 from agent_pty.core.tty_state import Known, Verdict, judge
 from agent_pty.host.cells.cell import CellStart
@@ -57,6 +59,31 @@ class Readiness:
         return self._last is not None
 
     @property
+    def marks_missed(self) -> bool:
+        """Whether output was lost, and the program has not marked a prompt since."""
+        return self.program is not None and self._terminal.output.marks_missed
+
+    @property
+    def at_own_prompt(self) -> bool:
+        """Whether the session's own program is ready: it has marked that, or is seen so now."""
+        if self._ready == "tty" and self.marks_missed:
+            return self._has_keyboard
+        return self._ready == "marks"
+
+    @property
+    def can_be_asked(self) -> bool:
+        """Whether a shell may be at its prompt that says what stands on its line."""
+        if not self._dialect.answers or not self._has_keyboard:
+            return False
+        # At its prompt it edits the line itself; while the kernel does, it runs `read`.
+        edits = not self._terminal.local_modes() & termios.ICANON
+        return self._ready == "marks" or (self.marks_missed and edits)
+
+    @property
+    def _has_keyboard(self) -> bool:
+        return self._terminal.foreground() == self._terminal.root.pid
+
+    @property
     def marks_exit(self) -> bool:
         """Whether the program marks the end of `exit` before it ends."""
         return self._dialect.marks_exit
@@ -74,6 +101,13 @@ class Readiness:
     @property
     def _at_mark(self) -> bool:
         return self._last is not None and self._last.mark.kind == "B"
+
+    def why_not(self) -> str:
+        """Say why no command can be typed."""
+        seen = self.observe()
+        does = "waits for input" if seen.tty.reading else "is running"
+        paused = paused_suffix(self._terminal.name, paused=self._terminal.output_paused)
+        return f"not at a prompt: {seen.name or 'the program'} {does}{paused}"
 
     def observe(self) -> Foreground:
         """Observe the foreground."""
@@ -107,6 +141,16 @@ class Readiness:
         """The program no longer marks its prompts; until it does again, it is observed."""
         self._last, self._lost = None, True
 
+    def miss_output(self) -> None:
+        """Output was lost: marks from before say nothing; until the next, it is observed."""
+        self._last = None
+        self._set(None)
+
+    def confirm(self) -> None:
+        """The program's own prompt was seen after output was lost: as good as its mark."""
+        if self._ready == "tty" and self.at_own_prompt:
+            self._set("marks")
+
     def ended(self, verdict: Verdict, seen: Foreground, before: str | None) -> None:
         """A cell ended by observation; *before* is the prompt it was typed at, None: of another."""
         self.prompt.ended(seen.tty.line, before)
@@ -121,8 +165,20 @@ class Readiness:
             self.accept()
         if self.marks or verdict not in (Verdict.INPUT, Verdict.SECRET):
             return
+        if self.marks_missed:
+            self._accept_editor(seen, same)
+            return
         late = time.monotonic() - self._started > _MARKS_LATE
         if same >= question_after(seen.tty, verdict, None) and (self.program is None or late):
+            self.accept()
+
+    def _accept_editor(self, seen: Foreground, same: int) -> None:
+        """After lost output take a shell that edits a line for one at its prompt, if it can tell.
+
+        What else reads may be a program that was started meanwhile, and would get the code.
+        """
+        enough = same >= prompt_after(seen.tty, Verdict.UNMARKED, None)
+        if enough and seen.tty.own and self.can_be_asked:
             self.accept()
 
     def accept(self) -> None:
@@ -149,12 +205,19 @@ class Readiness:
             full_screen=bool(quit_keys(seen.name)),
             drawn=cell is not None and seen.drawn - cell.drawn >= _much_drawn(seen),
             replaced=self._image is not None and seen.image != self._image,
-            # Only of the program that has marked a prompt is it known that it is still the same.
-            line_mode=cell.line_mode if cell is not None and self._image is not None else None,
+            line_mode=self._line_mode(cell),
             edits=cell is not None and cell.edits,
             asks=self._dialect.asks and cell is not None,
             loops=self._dialect.loops and self.marks,
         )
+
+    def _line_mode(self, cell: CellStart | None) -> bool | None:
+        """Return how the program reads at its prompt, None if that is not known."""
+        if self.marks_missed and cell is None and self._dialect.answers:
+            return False
+        # Only of the program that has marked a prompt is it known that it is still the same.
+        same = self._image is not None or self.marks_missed
+        return cell.line_mode if cell is not None and same else None
 
     def _set(self, ready: ReadyBy | None) -> None:
         self._ready = ready

@@ -15,9 +15,11 @@ import msgspec
 
 from agent_pty.errors import UnknownCell
 from agent_pty.host.cells.cell import Cell, CellStart, Result
+from agent_pty.host.events import CellEnded
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import CellFact, Status
 from agent_pty.store import atomic
+from agent_pty.store.textlog import TextLog
 
 _KEPT = 64
 _RECENT = 16
@@ -182,6 +184,22 @@ def event_of(result: Result) -> str:
     if result.status is Status.DONE:
         return "done"
     return result.error if result.error in ("interrupted", "exited") else "error"
+
+
+def ended_signal(result: Result, log: TextLog) -> CellEnded:
+    """Return what the other parts of the session are told of an end."""
+
+    def tail(characters: int) -> str:
+        return result.output.tail_text(log, characters)
+
+    return CellEnded(
+        cell_id=result.cell_id,
+        status=event_of(result),
+        exit_code=result.exit_code,
+        duration_ms=result.duration_ms,
+        output_bytes=result.output.size,
+        output_tail=tail,
+    )
 
 
 def _now() -> str:

@@ -14,7 +14,6 @@ import msgspec
 
 from agent_pty.core.certainty import question_after
 from agent_pty.core.mark import PlacedMark
-from agent_pty.core.output_paused import paused_suffix
 from agent_pty.core.quit_keys import how_to_quit
 from agent_pty.core.tty_state import Verdict
 from agent_pty.errors import CellActive, InterruptFailed, NotReady, SessionEnded
@@ -36,7 +35,7 @@ from agent_pty.host.cells.line_check import LineCheck
 from agent_pty.host.cells.poller import Poller
 from agent_pty.host.cells.program_now import with_program_now
 from agent_pty.host.cells.readiness import Readiness
-from agent_pty.host.cells.results import Results, event_of
+from agent_pty.host.cells.results import Results, ended_signal, event_of
 from agent_pty.host.cells.steadiness import Steadiness
 from agent_pty.host.cells.submit import Submitter
 from agent_pty.host.principal import SYSTEM
@@ -47,6 +46,8 @@ from agent_pty.ops.cell_model import Status
 from agent_pty.ops.model import Ending
 
 _CONTINUATION = "..."
+# So long it takes to see that a cell ended while output was lost.
+_LOOK_SECONDS = 0.3
 
 
 class CellRunner:
@@ -93,6 +94,9 @@ class CellRunner:
                 self.output(marks)
             case events.Input(entered=entered):
                 self._typed_by_somebody(entered=entered)
+            case events.OutputGap():
+                self._readiness.miss_output()
+                self._poll_soon()
             case events.ProgramGone(ending=ending):
                 self._program_gone(ending)
 
@@ -157,7 +161,7 @@ class CellRunner:
             if cell.interrupting:  # nothing was typed, and nothing will be
                 self._finish(cell, Result(cell_id=cell.id, status=Status.ERROR, frame=None))
                 return cell
-            await self._line.require_empty()
+            await self._line.admit(code)
             await self._type(cell, code)
         except BaseException:
             if self._active is cell:
@@ -184,7 +188,8 @@ class CellRunner:
             cell.watch.begin(cell, capture)
         self._steadiness.begin(seen.reader)
         self._readiness.entered()
-        self._publish(cell, "fired")
+        self._terminal.events.signal(events.CellBegan(cell_id=cell.id, code=code))
+        self.publish(cell, "fired")
         await self._submitter.type(submission)
         cell.typed()
 
@@ -204,7 +209,7 @@ class CellRunner:
                     self._poller.soon()
                     await self._readiness.changed.wait()
         except TimeoutError:
-            raise NotReady(self._why_not()) from None
+            raise NotReady(self._readiness.why_not()) from None
         finally:
             self._waiting_for_prompt -= 1
         self._check_alive()
@@ -216,12 +221,6 @@ class CellRunner:
                 exit_code=self._gone.code,
                 signal=self._gone.signal,
             )
-
-    def _why_not(self) -> str:
-        seen = self._readiness.observe()
-        does = "waits for input" if seen.tty.reading else "is running"
-        paused = paused_suffix(self._terminal.name, paused=self._terminal.output_paused)
-        return f"not at a prompt: {seen.name or 'the program'} {does}{paused}"
 
     # -- what happens
 
@@ -287,7 +286,7 @@ class CellRunner:
             return
         waiting_for: WaitingFor = "secret" if verdict is Verdict.SECRET else "input"
         cell.ask(waiting_for, how_to_quit(seen.name) if verdict is Verdict.SCREEN else None)
-        self._publish(cell, "waiting", waiting_for=waiting_for)
+        self.publish(cell, "waiting", waiting_for=waiting_for)
 
     # -- ending
 
@@ -310,7 +309,9 @@ class CellRunner:
         )
         cell.finish(result)
         self.results.add(cell, result)
-        self._publish(cell, event_of(result))
+        if cell.start is not None:
+            self._terminal.events.signal(ended_signal(result, self._terminal.output.log))
+        self.publish(cell, event_of(result))
 
     def _let_go(self) -> None:
         """Free the session for the next cell."""
@@ -322,7 +323,7 @@ class CellRunner:
 
     def _expire(self, cell: Cell) -> None:
         if cell.expire():
-            self._publish(cell, "timeout")
+            self.publish(cell, "timeout")
 
     def _expire_unanswered(self, cell: Cell) -> None:
         if not cell.answered:
@@ -342,6 +343,8 @@ class CellRunner:
         """Stop the running cell, with more force each time; without one, press Ctrl-C."""
         cell = self._active
         if cell is not None:
+            if self._readiness.marks_missed and await cell.ends_within(_LOOK_SECONDS):
+                return cell  # it ended while output was lost
             cell.interrupt()
         if cell is None or cell.start is None:
             await self._input.press(CTRL_C, kind=InputKind.INTERRUPT)
@@ -372,7 +375,8 @@ class CellRunner:
         """Return the output of the running cell."""
         return self._capture if cell is self._active else None
 
-    def _publish(self, cell: Cell, status: str, waiting_for: str | None = None) -> None:
+    def publish(self, cell: Cell, status: str, waiting_for: str | None = None) -> None:
+        """Tell everybody what became of a cell."""
         code = cell.result.exit_code if cell.result is not None else None
         self.results.note(cell.id, status, exit_code=code)
         self._terminal.events.publish(

@@ -18,12 +18,18 @@ class Syncing:
         self._dirty: set[Journal] = set()
         self._since = 0.0
         self._task: asyncio.Task[None] | None = None
-        self._lag = 0.0
+        self._lag: float | None = None
 
     @property
-    def lag_ms(self) -> int:
-        """How long the last sync came after what it made durable."""
-        return int(self._lag * 1000)
+    def lag_ms(self) -> int | None:
+        """How long after it was written something was durable, the last time; None: never yet."""
+        return None if self._lag is None else int(self._lag * 1000)
+
+    async def wait(self, journal: Journal) -> None:
+        """Return when the disk has everything that was written so far."""
+        since = time.monotonic()
+        await asyncio.to_thread(_synced, {journal})
+        self._lag = time.monotonic() - since
 
     def wrote(self, journal: Journal) -> None:
         """Something was written: it is synced within a moment."""

@@ -6,10 +6,11 @@ whole line shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_pty.core.redaction.redactor import Redactor
+from agent_pty.host.evidence.cleaning import Cleaner
 
 # The line is at its end, or its editor has thrown it away.
 _ENDS = b"\r\n\x03\x04"
@@ -26,24 +27,46 @@ class Piece:
     text: bytes
     held: int = 0
     waiting: bytes = b""
+    redactor: Redactor | None = None
+
+
+def _forget(_held: bytes) -> None:
+    """Keep nothing: what is held back is gone with its process."""
 
 
 class TypedText:
-    """Follows the input of one session. *known* are values that are secret wherever they stand."""
+    """Follows the input of one session; *keep* is given what must survive this process."""
 
-    def __init__(self, known: Iterable[bytes] = ()) -> None:
-        self._known = tuple(known)
+    def __init__(self, cleaner: Cleaner, keep: Callable[[bytes], None] = _forget) -> None:
+        self._cleaner = cleaner
+        self._keep = keep
         self._held = b""
+        # One for all lines: a private key is typed line by line.
+        self._redactor = cleaner.stream()
+
+    def resume(self, length: int, end: bytes) -> None:
+        """Go on with what a dead host held back: *length* bytes, of which the *end* was kept."""
+        missing = length - len(end)
+        self._held = (f"[{missing} bytes are not known]".encode() if missing else b"") + end
 
     def piece(self, data: bytes, *, unseen: bool) -> Piece:
         """Return what to record of *data*; if *unseen* the terminal does not show it: a secret."""
         if unseen:
             return Piece(f"[no-echo input, {len(data)} bytes]".encode())
-        if not any(one in _ENDS for one in data) and len(self._held) < _MOST_HELD:
+        end = 1 + max(data.rfind(one) for one in _ENDS)
+        if len(self._held) + len(data) - end > _MOST_HELD:
+            end = len(data)
+        if end == 0:
             return Piece(b"", held=len(data), waiting=self._held + data)
-        redactor = Redactor(self._known)
-        return Piece(redactor.feed(self._held + data) + redactor.close())
+        redactor, rest = self._redactor.copied(), data[end:]
+        text = redactor.feed(self._held + data[:end]) + redactor.close()
+        self._cleaner.add_counts(redactor.counts)
+        return Piece(text, held=len(rest), waiting=rest, redactor=redactor)
 
     def recorded(self, piece: Piece) -> None:
         """The piece was recorded; one that was refused was not typed, and leaves no trace."""
+        if piece.waiting or self._held:
+            self._keep(piece.waiting)
         self._held = piece.waiting
+        if piece.redactor is not None:
+            self._redactor = piece.redactor

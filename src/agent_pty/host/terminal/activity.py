@@ -32,6 +32,8 @@ class Activity:
     def _publish(self) -> None:
         self._timer = None
         output, cursor = self._output, self._output.cursor
+        # If keeper and host die at once the spool is gone: what is published is in a file by then.
+        output.log.flush()
         self._log.publish(Output(cursor=cursor, bytes=cursor - self._published))
         self._published = cursor
         prompt = output.transcript.pending.decode(errors="replace")

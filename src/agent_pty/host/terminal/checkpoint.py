@@ -22,6 +22,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True, array_like=True):
     positions: LogPositions
     scanner: ScannerState
     last_mark: PlacedMark | None
+    event: int = 0  # the number of the session's last event
 
 
 def save(directory: str, checkpoint: Checkpoint) -> None:

@@ -97,6 +97,13 @@ class Input:
         async with self._terminal.typing:
             return await self._press(data, kind=kind, by=by)
 
+    async def enter_secret(self, value: bytes, *, by: Principal) -> int:
+        """Type what a person entered for a program that shows nothing of it, and Enter."""
+        async with self._terminal.typing:
+            return await self._terminal.write(
+                value + b"\r", kind=InputKind.SECRET, by=by, entered=True
+            )
+
     async def keys(
         self,
         chords: Sequence[Chord],

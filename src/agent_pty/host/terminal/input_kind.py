@@ -17,5 +17,6 @@ class InputKind(enum.StrEnum):
     INTERRUPT = "interrupt"  # Ctrl-C
     NUDGE = "nudge"  # one Enter, for a program that asks whether a block of code continues
     QUIT = "quit"  # the keys that leave a full-screen program
+    SECRET = "secret"  # noqa: S105  entered by a person where nothing shows it
     REPLY = "reply"  # the terminal's answer to a query of the program
     QUESTION = "question"  # the key that makes a shell say what stands on its line

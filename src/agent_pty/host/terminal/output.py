@@ -17,15 +17,18 @@ from agent_pty.emulator import Emulator
 from agent_pty.errors import Busy
 from agent_pty.host.terminal import checkpoint
 from agent_pty.host.terminal.checkpoint import Checkpoint
+from agent_pty.host.terminal.cursor_line import cursor_line
 from agent_pty.host.terminal.drain import Preview, drain
 from agent_pty.store.ring import AHEAD, SIZE, Ring
-from agent_pty.store.textlog import LogPositions, TextLog
+from agent_pty.store.textlog import LogPositions, TextLog, continued_positions
 
 # PTY reads return some 4 KiB each whatever the buffer: drain several, then think once.
 _MOST_READS = 16
 _LEAST_READS = 4
 # One batch keeps the neighbours waiting no longer than this, or the next one is smaller.
 _BATCH_SECONDS = 0.0025
+# At most so many events since a checkpoint: what was published then must not have the same number.
+_EVENTS_UNKNOWN = 10_000
 _CHECKPOINT_AFTER = SIZE // 2 - AHEAD
 # Leave the alternate screen, scroll all rows, show the cursor, no mouse, plain keys and colours.
 _STRAIGHT = (
@@ -75,12 +78,12 @@ class TerminalOutput:
 
     @classmethod
     def create(
-        cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
+        cls, directory: str, ring: Ring, *, rows: int, cols: int, keep: int, nonce: str
     ) -> TerminalOutput:
-        """Begin with an empty screen in an empty *directory*."""
+        """Begin with an empty screen in an empty *directory*; *ring* is ours from now on."""
         return cls(
             directory,
-            Ring(f"{directory}/raw", create=True),
+            ring,
             Emulator(rows=rows, cols=cols),
             Transcript(cols=cols),
             TextLog(directory, keep=keep),
@@ -89,10 +92,12 @@ class TerminalOutput:
 
     @classmethod
     def recover(
-        cls, directory: str, *, rows: int, cols: int, keep: int, nonce: str
+        cls, directory: str, ring: Ring, *, rows: int, cols: int, keep: int, nonce: str
     ) -> tuple[TerminalOutput, bytes]:
-        """Go on where a dead host stopped; also return the replies it still owed the program."""
-        ring = Ring(f"{directory}/raw", create=False)
+        """Go on where a dead host stopped; also return the replies it still owed the program.
+
+        If that succeeds, *ring* is ours.
+        """
         ring.recover()
         found = checkpoint.load(directory)
         if found is None:
@@ -107,6 +112,27 @@ class TerminalOutput:
             output._scanner.resume(found.scanner)
             output.last_mark = found.last_mark
         return output, output._replay(found.raw if found else 0)
+
+    @classmethod
+    def continued(
+        cls, directory: str, ring: Ring, *, rows: int, cols: int, keep: int, nonce: str
+    ) -> TerminalOutput:
+        """Go on after spool and hosts were lost, with what the files have; *ring* is ours.
+
+        The last screen and the modes are those of the last checkpoint.
+        """
+        found = checkpoint.load(directory)
+        positions = found.positions if found is not None else LogPositions()
+        log = TextLog(directory, keep=keep, positions=continued_positions(directory, positions))
+        screen = Emulator.restore(found.emulator) if found else Emulator(rows=rows, cols=cols)
+        screen.resize(rows=rows, cols=cols)
+        output = cls(directory, ring, screen, Transcript(cols=cols), log, nonce=nonce)
+        if found is not None:
+            output._scanner.resume(found.scanner)
+            output.last_mark = found.last_mark
+            ring.note(event=found.event + _EVENTS_UNKNOWN)
+        output.checkpoint()
+        return output
 
     def _replay(self, start: int) -> bytes:
         # Older than the spool reaches only if a full disk kept us from making a checkpoint.
@@ -125,6 +151,11 @@ class TerminalOutput:
         if self._cursors_moved:
             self.checkpoint()
         return bytes(owed)
+
+    @property
+    def spool(self) -> int:
+        """The descriptor of the spool, to give a duplicate of it to the keeper."""
+        return self._ring.fd
 
     @property
     def cursor(self) -> int:
@@ -196,6 +227,38 @@ class TerminalOutput:
         """Remember the number of an event."""
         self._ring.note(event=number)
 
+    @property
+    def typed(self) -> tuple[int, bytes]:
+        """Input whose line has not ended: its length, and its end; both survive a host."""
+        return self._ring.typed
+
+    def note_typed(self, held: bytes) -> None:
+        """Remember input whose line has not ended."""
+        self._ring.note_typed(held)
+
+    @property
+    def memory(self) -> bytes | None:
+        """What the gate remembered last; it survives a host. Empty: nothing. None: it is lost."""
+        return self._ring.memory
+
+    def remember(self, data: bytes) -> None:
+        """Keep what the gate remembers, in memory: it may have secrets."""
+        self._ring.remember(data)
+
+    @property
+    def recorded(self) -> int:
+        """How many bytes the recording has; it survives a host."""
+        return self._ring.recorded
+
+    def note_recorded(self, place: int) -> None:
+        """The recording has everything before byte *place*."""
+        self._ring.note(recorded=place)
+
+    def raw(self, start: int) -> tuple[int, bytes]:
+        """Return what the terminal wrote from byte *start* on, or from the oldest that is kept."""
+        start = min(max(start, self._ring.oldest), self._ring.written)
+        return start, self._ring.read(start, self._ring.written)
+
     def _understand(self, data: bytes, *, shown: int = 0) -> bytes:
         """Take in *data*, whose first *shown* bytes the emulator has seen."""
         replies = bytearray()
@@ -203,15 +266,18 @@ class TerminalOutput:
             self.emulator.feed(memoryview(piece)[shown:])
             shown = 0  # what was shown early has no mark in it, so it was all in the first piece
             replies += self.emulator.take_replies()
-            line = self.log.committed
-            self.log.append(self.transcript.feed(piece))
-            if self._shown:
-                self._follow_shown(line)
+            self._transcribe(piece)
             if mark is not None:
                 self._place(mark)
                 if mark.kind == "D":
                     replies.clear()  # who asked has ended; the shell would take it for typing
         return bytes(replies)
+
+    def _transcribe(self, data: bytes) -> None:
+        line = self.log.committed
+        self.log.append(self.transcript.feed(data))
+        if self._shown:
+            self._follow_shown(line)
 
     def _place(self, mark: Mark) -> None:
         """Note where a mark stands; D stands where E did, if the output ended there."""
@@ -231,6 +297,11 @@ class TerminalOutput:
         self.marks_seen += 1
         self._marked.append(placed)
 
+    @property
+    def marks_missed(self) -> bool:
+        """Whether output was lost and no prompt was marked since; it survives a host."""
+        return self._scanner.missed
+
     def take_reports(self) -> list[LineReport]:
         """Return what the shell has said of its line since the last call."""
         return self._scanner.take_reports()
@@ -248,6 +319,25 @@ class TerminalOutput:
         self._resizes += 1
         self.checkpoint()
         return _STRAIGHT
+
+    def repaint(self, screen: bytes) -> bytes:
+        """Show another screen after output was lost; return it, for other screens to show too.
+
+        The transcript begins a new line, with what stands on that of the cursor. The marks from
+        before say nothing of the program as it is now. Like `straighten` this is not in the spool.
+        """
+        self._understand(b"\x18")  # CAN ends an escape sequence whose end was lost
+        self._transcribe(b"\x1b[?1049l")
+        self._transcribe(b"\r\n" if self.transcript.pending else b"")
+        self.emulator.feed(screen)
+        self.emulator.take_replies()
+        if screen:
+            self._transcribe(cursor_line(self.emulator))
+        self._scanner.miss()
+        self.last_mark = self._output_end = None
+        self._resizes += 1
+        self.checkpoint()
+        return screen
 
     def take_marks(self) -> list[PlacedMark]:
         """Return the marks that came since the last call, in order."""
@@ -281,6 +371,7 @@ class TerminalOutput:
                 positions=self.log.positions(),
                 scanner=self._scanner.state,
                 last_mark=self.last_mark,
+                event=self._ring.event,
             )
             checkpoint.save(self.directory, understood)
         except (OSError, Busy):  # Busy: within an escape sequence of more than a megabyte

@@ -1,7 +1,7 @@
 """The one door to a session's terminal.
 
 Rule of this file: every byte for the program passes `Terminal.write`, with who sent it and what
-kind of input it is. Nothing else writes to the PTY master; `tests/host/terminal/test_door.py`
+kind of input it is. Nothing else writes to its descriptor; `tests/host/terminal/test_door.py`
 reads the sources to check that.
 """
 
@@ -22,14 +22,17 @@ from agent_pty.host.events import EventLog
 from agent_pty.host.evidence.recorder import Recorder
 from agent_pty.host.principal import Principal
 from agent_pty.host.terminal import tty
+from agent_pty.host.terminal.admission import Gate
+from agent_pty.host.terminal.device import Device
 from agent_pty.host.terminal.ended_error import ended_error
 from agent_pty.host.terminal.flow_control import FlowControl
 from agent_pty.host.terminal.input_kind import InputKind
+from agent_pty.host.terminal.intent import Intents
 from agent_pty.host.terminal.output import TerminalOutput
+from agent_pty.host.terminal.program_watch import ProgramWatch
 from agent_pty.host.terminal.writer import Writer
 from agent_pty.ops.model import Ending, Killed, State
 from agent_pty.process import table, tree
-from agent_pty.process.exit_watch import ExitWatch
 
 # What the kernel still holds of a dead program's output is far less than this many batches.
 _LAST_BATCHES = 64
@@ -38,14 +41,14 @@ _EXIT_CODE_SECONDS = 2.0
 
 
 class Terminal:
-    """Owns the PTY master, the program at its other end and that program's state."""
+    """Owns the device, the program at its other end and that program's state."""
 
     def __init__(
         self,
         name: str,
         recorder: Recorder,
         *,
-        master: int,
+        device: Device,
         root: tree.Root,
         output: TerminalOutput,
         log: EventLog,
@@ -55,17 +58,18 @@ class Terminal:
         self.events = log
         self._name = name
         self._recorder = recorder
-        self._master = master
-        self._writer = Writer(master)
+        self._intents = Intents(recorder, log, output)
+        self._device = device
+        self._writer = Writer(device.fd, taken=device.taken)
         self._flow_control = FlowControl(output)
         self._state = State.RUNNING
         self._ending: Ending | None = None
         self._diagnosis: str | None = None
-        self._keeper_reports = True
         self._active_at = time.monotonic()
-        self._exit_watch: ExitWatch | None = None
+        self._program = ProgramWatch(root)
         self._reading = False
         self._gone = asyncio.Event()
+        self._gate: Gate | None = None
 
     # -- facts
 
@@ -77,7 +81,7 @@ class Terminal:
     @property
     def master(self) -> int:
         """The descriptor itself, to give a duplicate of it to the keeper."""
-        return self._master
+        return self._device.fd
 
     @property
     def state(self) -> State:
@@ -101,8 +105,8 @@ class Terminal:
 
     @property
     def diagnosis(self) -> str | None:
-        """Why the session is lost."""
-        return self._diagnosis
+        """Why the session is lost, or what is wrong with its terminal at present."""
+        return self._diagnosis or self._device.note
 
     @property
     def active_at(self) -> float:
@@ -114,7 +118,7 @@ class Terminal:
         """Whether Ctrl-S or the program has stopped the output; None if that is not known."""
         if not self.running:
             return False
-        refuses = tty.refuses_output(self._master)
+        refuses = self._device.refuses_output()
         return self._flow_control.is_paused(refuses=refuses, quiet_since=self._active_at)
 
     @property
@@ -124,7 +128,7 @@ class Terminal:
 
     def foreground(self) -> int | None:
         """Return the process group that owns the keyboard."""
-        return tty.foreground(self._master)
+        return self._device.foreground()
 
     def foreground_process(self) -> table.Entry | None:
         """Return the program in the foreground if it is not the session's own."""
@@ -137,15 +141,19 @@ class Terminal:
 
     def local_modes(self) -> int:
         """Return the terminal's local modes (echo, line editing) as termios has them."""
-        return tty.local_modes(self._master)
+        return tty.local_modes(self._device.tty)
 
     def modes(self) -> tty.Modes | None:
         """Return how the terminal is set; None if it is gone."""
-        return tty.modes(self._master)
+        return tty.modes(self._device.tty)
 
     def restore(self, modes: tty.Modes) -> None:
         """Set the terminal as it was."""
-        tty.restore(self._master, modes)
+        tty.restore(self._device.tty, modes)
+
+    def guard_by(self, gate: Gate) -> None:
+        """Let a gate judge everything that is typed from now on."""
+        self._gate = gate
 
     def rename(self, name: str) -> None:
         """Use another name in messages."""
@@ -155,9 +163,15 @@ class Terminal:
 
     def start(self) -> None:
         """Begin to read."""
-        os.set_blocking(self._master, False)
-        self._exit_watch = ExitWatch(self.root.pid, self.root.birth, self._program_gone)
-        asyncio.get_running_loop().add_reader(self._master, self._readable)
+        self._program.start(self._program_gone)
+        self._device.begin(self)
+        self.read_on()
+
+    def read_on(self) -> None:
+        """Read what the device has now: the first time, or after it was opened again."""
+        os.set_blocking(self._device.fd, False)
+        self._writer.use(self._device.fd)
+        asyncio.get_running_loop().add_reader(self._device.fd, self._readable)
         self._reading = True
 
     def _readable(self) -> None:
@@ -165,40 +179,56 @@ class Terminal:
             self._take()
         except Exception as error:  # noqa: BLE001  one session's failure must not reach the others
             log.error(error)
-            self._fail(error)
+            self.lose(f"its output could not be understood: {type(error).__name__}: {error}")
 
     def _take(self) -> bool:
         """Read one batch and tell everybody; False when there is nothing more to read now."""
-        taken = self.output.take(self._master)
+        if size := self._device.new_size():
+            self._follow_size(*size)
+        taken = self.output.take(self._device.fd)
         if taken.count:
+            self._device.batch_read(taken.data)
             self._active_at = time.monotonic()
             self.events.signal(
                 events.Batch(
                     data=taken.data,
                     marks=self.output.take_marks(),
-                    replies=taken.replies,
+                    replies=b"" if self._device.answers_queries else taken.replies,
                     reports=self.output.take_reports(),
                 )
             )
             if forged := self.output.take_forged():
                 self.events.publish(events.MarkForged(cursor=self.output.cursor, count=forged))
         if not taken.open:
-            self._stop_reading()
+            self.stop_reading()
+            self._device.investigate(self)
         return taken.open and taken.count > 0
 
-    def _stop_reading(self) -> None:
+    def stop_reading(self) -> None:
+        """Leave what comes from now on in the device."""
         if self._reading:
-            asyncio.get_running_loop().remove_reader(self._master)
+            asyncio.get_running_loop().remove_reader(self._device.fd)
             self._reading = False
 
-    def _fail(self, error: Exception) -> None:
-        """Give up this terminal; what was understood so far can still be read."""
-        self._diagnosis = f"its output could not be understood: {type(error).__name__}: {error}"
-        self._stop_reading()
+    def lose(self, diagnosis: str) -> None:
+        """Give up this terminal; what was understood so far can still be read.
+
+        Later calls are ignored.
+        """
+        if not self.running:
+            return
+        self._diagnosis = diagnosis
+        self.stop_reading()
         self.events.signal(events.ProgramGone(ending=Ending()))
         self._close_input(State.LOST)
         cursor = self.output.cursor
-        self.events.publish(events.Lost(cursor=cursor, diagnosis=self._diagnosis))
+        self.events.publish(events.Lost(cursor=cursor, diagnosis=diagnosis))
+
+    def bridge_gap(self, screen: bytes, *, reason: str) -> None:
+        """Go on after output was lost, from what the *screen* shows now."""
+        cursor = self.output.cursor
+        self.events.signal(events.Batch(data=self.output.repaint(screen), marks=(), replies=b""))
+        self.events.publish(events.OutputGap(cursor=cursor, reason=reason))
 
     # -- input
 
@@ -220,69 +250,52 @@ class Terminal:
             raise self.ended_error("nothing can be typed into it")
         if kind in (InputKind.REPLY, InputKind.QUESTION):
             # No input of anybody's: neither judged nor recorded, and never waited for.
+            if kind is InputKind.REPLY:
+                self._recorder.note_device_reply()
             self._writer.write_if_room(data)
             return self.output.cursor
-        await self._judge(data, kind=kind, by=by)
-        number = self._record_intent(data, kind=kind, by=by, entered=entered)
-        return await self._deliver(number, data, kind=kind, by=by, typed=typed, entered=entered)
+        if self._gate is not None and not tty.only_flow_keys(self._device.tty, data):
 
-    async def _judge(self, data: bytes, *, kind: InputKind, by: Principal) -> None:
-        """Refuse by raising, before a byte is typed; the policy gate will stand here."""
+            async def type_keys(keys: bytes) -> None:
+                await self._type(keys, kind=kind, by=by)
 
-    def _record_intent(self, data: bytes, *, kind: InputKind, by: Principal, entered: bool) -> int:
-        """Record what is about to be typed; what cannot be recorded is not typed."""
-        place = self._recorder.intend(
-            data, kind=str(kind), by=by, entered=entered, unseen=not tty.echoes(self._master)
-        )
-        number = self.events.publish(
-            events.Input(
-                cursor=self.output.cursor,
-                by=by,
-                kind=str(kind),
-                bytes=len(data),
-                entered=entered,
-            )
-        )
-        self._recorder.link(number, place)
-        return number
+            data = await self._gate.admit(data, kind=kind, by=by, type_keys=type_keys)
+        return await self._type(data, kind=kind, by=by, typed=typed, entered=entered)
 
-    async def _deliver(
+    async def clear_line(self) -> None:
+        """Give up what stands on the line of a shell: keys that were typed and then refused."""
+        await self._type(b"\x03", kind=InputKind.INTERRUPT, by=principal.SYSTEM)
+
+    async def _type(
         self,
-        number: int,
         data: bytes,
         *,
         kind: InputKind,
         by: Principal,
-        typed: Sequence[str],
-        entered: bool,
+        typed: Sequence[str] = (),
+        entered: bool = False,
     ) -> int:
+        """Type what was admitted."""
+        seen = tty.echoes(self._device.tty)
+        number = self._intents.begin(data, kind=kind, by=by, entered=entered, unseen=not seen)
         self.output.note_input()
-        echo = typed if tty.echoes(self._master) else ()
         cursor = self.output.cursor
-        self._flow_control.note_typed(data, tty.flow_keys(self._master))
+        self._flow_control.note_typed(data, tty.flow_keys(self._device.tty))
         try:
             # The program works from here on. Listeners still see the moment before, because
             # nothing is read in between.
             rest = self._writer.begin(data)
             self._active_at = time.monotonic()
+            echo = typed if seen else ()
             self.events.signal(events.Typed(kind=str(kind), echo=echo, entered=entered))
+            if made := tty.signal_of(self._device.tty, data):
+                self.events.signal(events.Signalled(number=made, group=self.foreground()))
             await self._writer.finish(rest, total=len(data))
         except AgentPtyError as error:
-            self._publish_outcome(number, by=by, error=str(error))
+            self._intents.end(number, by=by, error=str(error))
             raise
-        self._publish_outcome(number, by=by)
+        self._intents.end(number, by=by)
         return cursor
-
-    def _publish_outcome(self, number: int, *, by: Principal, error: str | None = None) -> None:
-        self.events.publish(
-            events.Outcome(
-                cursor=self.output.cursor,
-                by=by,
-                input=number,
-                result="delivered" if error is None else "failed",
-                error=error,
-            )
-        )
 
     def ended_error(self, consequence: str) -> SessionEnded:
         """Return the error for a request that needs a running program."""
@@ -292,10 +305,14 @@ class Terminal:
 
     def resize(self, *, rows: int, cols: int) -> None:
         """Change the size: of the screen first, because the program redraws at once."""
+        if self._device.resizable:
+            self._follow_size(rows, cols)
+            self._device.set_size(rows=rows, cols=cols)
+
+    def _follow_size(self, rows: int, cols: int) -> None:
         self._recorder.note(Resize(rows=rows, cols=cols))
+        self.events.signal(events.Resized(rows=rows, cols=cols))
         self.output.resize(rows=rows, cols=cols)
-        with contextlib.suppress(OSError):
-            tty.set_size(self._master, rows=rows, cols=cols)
 
     def straighten(self) -> None:
         """Undo what a program that was killed left set, on every screen."""
@@ -311,6 +328,7 @@ class Terminal:
         if not everyone:
             targets = [found for found in targets if found.group == group]
         reached = [found.pid for found in targets if tree.send(found, number)]
+        self.events.signal(events.Signalled(number=number, group=None if everyone else group))
         by = principal.acting.get()
         self._recorder.note(SentSignal(signal=signal.Signals(number).name, pids=reached), by)
         return reached
@@ -318,45 +336,33 @@ class Terminal:
     async def kill(self) -> Killed:
         """End the whole process tree and name what is left of it."""
         self._recorder.note(Kill(), principal.acting.get())
+        self.events.signal(events.Signalled(number=signal.SIGKILL, group=None))
         killed = await tree.kill_trees([self.root])
         with contextlib.suppress(TimeoutError):  # the exit code comes from the keeper
             async with asyncio.timeout(1.0):
                 await self._gone.wait()
-        ending = self.ending
-        return Killed(
-            ended=killed.ended,
-            survivors=killed.survivors,
-            exit_code=ending.code,
-            signal=ending.signal,
-            spared=killed.spared,
-        )
+        await self._device.remove()
+        return killed.answer(self.ending)
 
     # -- the end
 
-    def keeper_lost(self) -> None:
-        """Nobody will report an exit code from now on."""
-        self._keeper_reports = False
-
-    def keeper_found(self, pid: int) -> None:
-        """There is a keeper again; if it is the one that started the program, it reports."""
-        self._keeper_reports = pid == self.root.keeper
+    def keeper_changed(self, pid: int | None) -> None:
+        """There is another keeper, or none: only that which started the program reports its end."""
+        self._program.keeper_changed(pid)
 
     def check_alive(self) -> None:
         """Notice a program that ended although nobody reported it."""
-        found = table.entry(self.root.pid)
-        alive = found is not None and found.alive and self.root.birth in (None, found.birth)
-        if self.running and not alive:
+        if self.running and not self._program.alive:
             self._program_gone()
 
     def _program_gone(self) -> None:
         """The program ended; wait a moment for the keeper's report of how."""
-        if not self.running:
+        if not self.running or self._device.investigate(self):
             return
-        if not self._keeper_reports:
+        if not self._program.keeper_reports:
             self.end(Ending())
             return
-        loop = asyncio.get_running_loop()
-        loop.call_later(_EXIT_CODE_SECONDS, lambda: self.end(Ending()))
+        asyncio.get_running_loop().call_later(_EXIT_CODE_SECONDS, self.end, Ending())
 
     def end(self, ending: Ending) -> None:
         """Note how the program ended, after everything it wrote was read.
@@ -379,17 +385,15 @@ class Terminal:
     def _close_input(self, state: State) -> None:
         self._state = state
         self._writer.close()
-        self._close_exit_watch()
+        self._program.close()
         self._gone.set()
-
-    def _close_exit_watch(self) -> None:
-        if self._exit_watch is not None:
-            self._exit_watch.close()
 
     def close(self) -> None:
         """Free the terminal and everything that reads it; the files stay."""
-        self._stop_reading()
+        self.stop_reading()
         self._writer.close()
-        self._close_exit_watch()
+        self._program.close()
+        if self._device.outlives_us:
+            self.output.checkpoint()
         self.output.close()
-        os.close(self._master)
+        self._device.close()

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import select
+import signal
 import struct
 import sys
 import termios
@@ -66,6 +67,10 @@ def echoes(master: int) -> bool:
     return bool(local & termios.ECHO) or not local & termios.ICANON
 
 
+# Nobody presses more of them at once.
+_MOST_FLOW_KEYS = 16
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowKeys:
     """The keys that stop and resume output, Ctrl-S and Ctrl-Q unless somebody chose others."""
@@ -83,6 +88,25 @@ def flow_keys(master: int) -> FlowKeys | None:
     if not modes[0] & termios.IXON:
         return None
     return FlowKeys(stop=modes[6][termios.VSTOP], start=modes[6][termios.VSTART])
+
+
+def only_flow_keys(master: int, data: bytes) -> bool:
+    """Whether the kernel takes all of *data*: it stops and resumes output, and no line changes."""
+    if not data or len(data) > _MOST_FLOW_KEYS or not (keys := flow_keys(master)):
+        return False
+    return not data.strip(keys.stop + keys.start)
+
+
+def signal_of(master: int, data: bytes) -> int | None:
+    """Return the signal that the kernel makes of a key in *data*, if it ends programs."""
+    try:
+        modes = termios.tcgetattr(master)
+    except termios.error:
+        return None
+    keys = {modes[6][termios.VINTR]: signal.SIGINT, modes[6][termios.VQUIT]: signal.SIGQUIT}
+    if not modes[3] & termios.ISIG:
+        return None
+    return next((number for key, number in keys.items() if key != b"\0" and key in data), None)
 
 
 def refuses_output(master: int) -> bool | None:

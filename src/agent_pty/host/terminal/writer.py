@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 
 from agent_pty.errors import Busy, SessionEnded
 
@@ -12,13 +13,21 @@ PATIENCE = 10.0
 
 
 class Writer:
-    """Writes for a `Terminal`; *lock* is held by whoever types, so that two inputs never mix."""
+    """Writes for a `Terminal`; *lock* is held by whoever types, so that two inputs never mix.
 
-    def __init__(self, fd: int) -> None:
+    *taken* returns when what was written has left our hands.
+    """
+
+    def __init__(self, fd: int, *, taken: Callable[[], Awaitable[None]] | None = None) -> None:
         self._fd = fd
+        self._taken = taken
         self.lock = asyncio.Lock()
         self._ended = False
         self._room: asyncio.Future[None] | None = None
+
+    def use(self, fd: int) -> None:
+        """Write there from now on."""
+        self._fd = fd
 
     def begin(self, data: bytes) -> bytes:
         """Write what there is room for, at once; return the rest, for `finish`."""
@@ -26,8 +35,12 @@ class Writer:
 
     async def finish(self, rest: bytes, *, total: int, patience: float = PATIENCE) -> None:
         """Write the rest of an input of *total* bytes, or say how much the program has taken."""
-        if not rest:
-            return
+        if rest:
+            await self._write_all(rest, total=total, patience=patience)
+        if self._taken is not None:
+            await self._taken()
+
+    async def _write_all(self, rest: bytes, *, total: int, patience: float) -> None:
         try:
             async with asyncio.timeout(patience):
                 while rest:

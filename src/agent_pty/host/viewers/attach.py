@@ -55,8 +55,7 @@ class Viewers:
         if isinstance(event, Batch):
             self._offer(event.data)
         elif isinstance(event, Typed) and event.kind == InputKind.ATTACH:
-            for viewer in self._viewers:
-                self._end_notice(viewer)
+            self.end_notices()
         elif isinstance(event, Exited | Lost):
             self.close()
 
@@ -132,12 +131,27 @@ class Viewers:
             viewer.notice = None
             viewer.buffer.overflow()
 
-    def resize(self, *, rows: int, cols: int, attached: bool) -> None:
-        """Change the size; if a person who is *attached* did, only while they are."""
+    def show_notice(self, text: str) -> None:
+        """Show a line to everybody, on the last row, until somebody types."""
+        for viewer in self._viewers:
+            viewer.notice = text
+            viewer.buffer.overflow()
+
+    def end_notices(self) -> None:
+        """Show the screen again as it is."""
+        for viewer in self._viewers:
+            self._end_notice(viewer)
+
+    def resize(self, *, rows: int, cols: int, attached: bool) -> tuple[int, int]:
+        """Change the size; if a person who is *attached* did, only while they are.
+
+        Return rows and columns as they are then.
+        """
         if attached:
             self._size.follow(rows, cols)
         else:
             self._size.set(rows, cols)
+        return self._emulator.rows, self._emulator.cols
 
     def close(self) -> None:
         """Let everybody go."""

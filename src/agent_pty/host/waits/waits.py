@@ -60,11 +60,22 @@ class Waits:
         self._last_input = InputPoint(place=output.log.place(output.input_cursor))
         self._waiters: set[_Waiter] = set()
         self._search: asyncio.TimerHandle | None = None
+        self._waited_at = 0.0
 
     @property
     def last_input(self) -> InputPoint:
         """What a wait looks back to if nobody says otherwise."""
         return self._last_input
+
+    @property
+    def any_pending(self) -> bool:
+        """Whether somebody waits."""
+        return bool(self._waiters)
+
+    @property
+    def waited_at(self) -> float:
+        """When the last wait ended; 0 if nobody has waited yet."""
+        return self._waited_at
 
     def notice(self, event: events.Event | events.Signal) -> None:
         """Test what this event may have changed."""
@@ -216,5 +227,6 @@ class Waits:
 
     def _drop(self, waiter: _Waiter) -> None:
         self._waiters.discard(waiter)
+        self._waited_at = time.monotonic()
         if waiter.timer is not None:
             waiter.timer.cancel()

@@ -3,6 +3,7 @@
 # in the environment, and every name it adds begins with __apty_.
 
 IFS= read -r __apty_nonce <&3
+IFS= read -r __apty_exports <&3 || __apty_exports=
 exec 3<&-
 __apty_start=$AGENT_PTY_START
 unset AGENT_PTY_START
@@ -59,6 +60,10 @@ eval '__apty_ended() {
 eval '__apty_line() {
     local status=$? mode=$1
     '"$__apty_quiet"'
+    # A fork of the session is made: it gets what is exported here.
+    if [[ -n $__apty_exports && -e $__apty_exports ]]; then
+        command env -0 </dev/null >|"$__apty_exports" 2>/dev/null || :
+    fi
     local line=${READLINE_LINE:0:1000}
     __apty_asked=$((__apty_asked + 1))
     [[ -z $line ]] || '"$__apty_quote"'

@@ -3,7 +3,7 @@
 # while a command runs the prompt and the Enter key are the user's own: users may look at them,
 # change and save them.
 
-read -g __apty_nonce </dev/fd/3
+read -g --line __apty_nonce __apty_exports </dev/fd/3
 set -g __apty_number 0
 set -g __apty_token 0
 set -g __apty_asked 0
@@ -30,6 +30,10 @@ function __apty_line
     set -l code $status
     set -l mode main
     contains -- $fish_bind_mode default; and test "$fish_key_bindings" = fish_vi_key_bindings; and set mode vi
+    # A fork of the session is made: it gets what is exported here.
+    if test -n "$__apty_exports" -a -e "$__apty_exports"
+        command env -0 </dev/null >$__apty_exports 2>/dev/null
+    end
     set -l line (commandline -b | builtin string collect)
     test -z "$line"; or set line (builtin string sub -l 1000 -- "$line" | builtin string collect | builtin string escape)
     set __apty_asked (builtin math $__apty_asked + 1)

@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_pty.core.safe import one_line
 
-_WAITING = {"idle": "input", "waiting": "input", "secret": "secret"}
+_WAITING = {"idle": "input", "waiting": "input", "secret": "secret", "approval": "approval"}
 _MOST_LINE = 120
 _MINUTE = 60
 _TENTHS_BELOW = 100

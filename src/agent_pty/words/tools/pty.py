@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, Refused
 from agent_pty.words.tools.crash_retry import RetryingOps
 from agent_pty.words.tools.exit_notice import exit_notices
 from agent_pty.words.tools.footer import age, footer
@@ -19,6 +19,7 @@ from agent_pty.words.tools.pty_read import read
 from agent_pty.words.tools.pty_send import send
 from agent_pty.words.tools.pty_start import start
 from agent_pty.words.tools.pty_stop import stop
+from agent_pty.words.tools.refusal import refusal_text
 from agent_pty.words.tools.tool import Tool, ToolOps, ToolResult
 
 _ACTS: dict[str, Callable[[PtyClient, ToolOps, Any], Awaitable[PtyAnswer]]] = {
@@ -44,6 +45,8 @@ def _tool(client: PtyClient, name: str) -> Tool:
             answer = await _ACTS[name](mine, asked, parsed(name, arguments))
             text = await _completed(mine, asked, answer)
             return ToolResult(text=text, image=answer.image)
+        except Refused as error:
+            return ToolResult(text=refusal_text(error), failed=True)
         except AgentPtyError as error:
             return ToolResult(text=str(error), failed=True)
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agent_pty.core.layout import Layout
-from agent_pty.core.permission import verdict
 from agent_pty.core.typed_line import TypedLine
-from agent_pty.errors import NotPermitted, UnknownSession, from_wire
-from agent_pty.store import config
+from agent_pty.errors import UnknownSession, from_wire
 from agent_pty.store.tombstone import Tombstone, ToolOutput
 from agent_pty.store.tool_client import ClientFile, Shown
 from agent_pty.words.tools.tool import ToolOps
@@ -129,22 +126,6 @@ class PtyClient:
     def knows(self, info: Info) -> Known:
         """Return what this client was shown of a session; from now on it is told of its exit."""
         return self.known.setdefault(info["instance"], Known(name=info["id"]))
-
-    def check(self, what: Literal["terminal_start", "terminal_stop"], argv: Sequence[str]) -> None:
-        """Refuse what `[permission]` does not allow; the file is read anew each time."""
-        line = " ".join(argv)
-        permission = config.load(self.layout).permission
-        decided = verdict(getattr(permission, what), line)
-        if decided == "allow":
-            return
-        where = self.layout.config
-        if decided == "deny":
-            raise NotPermitted(f"{what} is denied for {line!r} by {where}: do it in another way")
-        raise NotPermitted(
-            f"{what} needs a person's permission for {line!r}: ask the user to set "
-            f'{what} = "allow" under [permission], or to write {json.dumps(line)} = "allow" as '
-            f"the last line of [permission.{what}], in {where}; then call again"
-        )
 
 
 async def find(client: PtyClient, asked: ToolOps, name: str) -> Info | Tombstone:

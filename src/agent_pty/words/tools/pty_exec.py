@@ -21,7 +21,7 @@ _ENV = {"NO_COLOR": "1", "GIT_TERMINAL_PROMPT": "0"}
 
 async def execute(client: PtyClient, asked: ToolOps, arguments: ExecArguments) -> PtyAnswer:
     """Run the program; return all of its output, or the session in which it goes on."""
-    argv, cwd = checked(client, "pty_exec", arguments)
+    argv, cwd = await checked(client, asked, "pty_exec", arguments)
     timeout_ms = min(max(0, arguments.timeout_ms), MOST_TIMEOUT_MS)
     notes = ""
     if timeout_ms < arguments.timeout_ms:
@@ -55,9 +55,11 @@ def _goes_on(name: str, output: Output, doing: str | None, after: str) -> str:
     last = line_of(output.text)
     if doing == "secret":
         return (
-            f"[it asks for a secret, which a model must not type: {last!r}. Ask the user to type "
-            f"it: agent-pty attach {name}. {said}. Next: {reading} or pty_stop]\n"
+            f"[it asks for a secret, which a model must not type: {last!r}. Ask the user to enter "
+            f"it: agent-pty secret {name}. {said}. Next: {reading} or pty_stop]\n"
         )
+    if doing == "approval":
+        return f"[it executes nothing until it is approved. {said}. Next: {reading} or pty_stop]\n"
     if doing in {"idle", "waiting"}:
         typing = f'pty_send {{"id": "{name}", "input": "...", "submit": true, "wait_ms": 2000}}'
         return f"[it waits for input after {last!r}. {said}. Next: {typing} or pty_stop]\n"

@@ -1,7 +1,6 @@
-"""A session whose terminal is gone with a process of ours: what can still be read of it.
+"""A session whose terminal is gone with processes of ours: what can still be read of it.
 
-Its files outlive every process. The last million bytes that its program wrote are enough to make
-its text again, without a terminal emulator.
+The files with its text outlive every process. They have all lines up to a moment before.
 """
 
 from __future__ import annotations
@@ -12,11 +11,13 @@ from agent_pty.core.layout import Layout
 from agent_pty.core.safe import one_line
 from agent_pty.core.transcript import Transcript
 from agent_pty.store.ring import Ring, RingLost
+from agent_pty.store.textlog import last_text
 from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_client import Info
 
 _LAST_BYTES = 4096
 _LAST_LINES = 3
+_MOST_TEXT = 1024 * 1024
 
 
 def lost_session(layout: Layout, info: Info) -> Tombstone:
@@ -43,11 +44,19 @@ def crash_note(layout: Layout, stone: Tombstone) -> str:
 
 def _text(layout: Layout, info: Info) -> tuple[str, int]:
     """Return the text, and the cursor at which it begins."""
-    try:
-        ring = Ring(f"{layout.sessions}/{info['instance']}/raw", create=False)
-    except (OSError, RingLost):  # there are no files: nothing was written, or the disk is another
-        return "", info["cursor"] or 0
-    with contextlib.closing(ring):
+    directory = layout.session(info["instance"])
+    with contextlib.suppress(RingLost):
+        return _of_previous_build(f"{directory}/raw", info)
+    with contextlib.suppress(FileNotFoundError):  # the directory is gone
+        found = last_text(directory, most=_MOST_TEXT)
+        if found.text:
+            return found.text.decode(errors="replace"), found.place
+    return "", info["cursor"] or 0
+
+
+def _of_previous_build(path: str, info: Info) -> tuple[str, int]:
+    """Make the text again from the file that the previous build had instead of a spool."""
+    with contextlib.closing(Ring.of_file(path)) as ring:
         transcript = Transcript(cols=info["cols"])
         text = transcript.feed(ring.read(ring.oldest, ring.written)) + transcript.pending
         # Of older text only the size is known, and only if a host has told it.

@@ -9,6 +9,7 @@ from typing import Any
 from agent_pty.errors import BadRequest, SpawnFailed
 from agent_pty.words.tools.pty_arguments import ExecArguments, StartArguments
 from agent_pty.words.tools.pty_client import PtyClient
+from agent_pty.words.tools.pty_permission import check_start
 from agent_pty.words.tools.tool import ToolOps
 
 ROWS, COLS = 40, 120
@@ -26,15 +27,19 @@ _REMEDIES = {
 _SHELL_SYNTAX = re.compile(r"[\s|&;<>()$`*?~'\"\\]")
 
 
-def checked(
-    client: PtyClient, tool: str, arguments: StartArguments | ExecArguments
+async def checked(
+    client: PtyClient, asked: ToolOps, tool: str, arguments: StartArguments | ExecArguments
 ) -> tuple[list[str], str]:
     """Return program, arguments and directory of a call, if it is permitted."""
-    cwd = os.path.normpath(os.path.join(client.cwd, os.path.expanduser(arguments.cwd)))
+    cwd = _directory(client, arguments.cwd)
     _check_no_shell_line(tool, arguments, cwd)
     argv = [arguments.command, *arguments.args]
-    client.check("terminal_start", argv)
+    await check_start(client, asked, argv, cwd)
     return argv, cwd
+
+
+def _directory(client: PtyClient, given: str) -> str:
+    return os.path.normpath(os.path.join(client.cwd, os.path.expanduser(given)))
 
 
 def _check_no_shell_line(tool: str, arguments: StartArguments | ExecArguments, cwd: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_pty.errors import BadRequest, NotPermitted, NotWaiting
+from agent_pty.errors import BadRequest, NotWaiting, SecretPrompt
 from agent_pty.words.tools.tool import ToolOps
 
 _LINES = 10
@@ -31,9 +31,9 @@ async def answer_of_person(asked: ToolOps, name: str) -> str:
 async def _asking(asked: ToolOps, name: str) -> dict[str, Any]:
     doing: dict[str, Any] = await asked.ask("doing", id=name)
     if doing["what"] == "secret":
-        raise NotPermitted(
+        raise SecretPrompt(
             f"{name} asks for a secret, which must not pass through a dialog; nothing was typed. "
-            f"Ask the user to type it: agent-pty attach {name}"
+            f"Ask the user to enter it: agent-pty secret {name}"
         )
     if doing["what"] != "waiting":
         raise NotWaiting(f"{name} asks nothing now: nothing was typed. pty_read shows what it does")

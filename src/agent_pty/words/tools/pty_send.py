@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 from agent_pty.core.input_escape import is_paste, only_controls, submitted, unescaped
 from agent_pty.core.typed_line import key_text
-from agent_pty.errors import BadRequest, NotPermitted
-from agent_pty.store import config
+from agent_pty.errors import BadRequest, Refused, SecretPrompt
 from agent_pty.store.tombstone import Tombstone
 from agent_pty.words.tools.pty_answer import PtyAnswer
 from agent_pty.words.tools.pty_arguments import MOST_WAIT_MS, ReadArguments, SendArguments
-from agent_pty.words.tools.pty_client import Info, PtyClient, find
+from agent_pty.words.tools.pty_client import PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended
+from agent_pty.words.tools.pty_permission import check_lines
 from agent_pty.words.tools.pty_question import answer_of_person
 from agent_pty.words.tools.pty_read import shown
 from agent_pty.words.tools.pty_wait import wait_for_output
 from agent_pty.words.tools.tool import ToolOps
-
-_SHELLS = frozenset({"sh", "bash", "zsh", "fish", "dash", "ksh", "ash"})
 
 
 async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> PtyAnswer:
@@ -43,13 +38,10 @@ async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> P
     known = client.knows(found)
     typed = text + "".join(map(key_text, arguments.keys)) + ("\r" if arguments.submit else "")
     lines, line = known.line.after(typed)
-    _check_lines(client, found, lines)
     doing = await asked.ask("doing", id=arguments.id)
+    await check_lines(client, asked, found, lines, doing["cwd"])
     if doing["what"] == "secret" and not only_controls(typed):
-        raise NotPermitted(
-            f"{arguments.id} asks for a secret, which a model must not type; nothing was typed. "
-            f"Ask the user to type it: agent-pty attach {arguments.id}"
-        )
+        await _check_secret(asked, arguments.id)
     if arguments.ask:
         text = typed = await answer_of_person(asked, arguments.id) + "\r"
     cursor = await _typed(asked, arguments, text)
@@ -57,11 +49,25 @@ async def send(client: PtyClient, asked: ToolOps, arguments: SendArguments) -> P
     return await _answered(client, asked, arguments, known.echoes.get(cursor, ""), cursor)
 
 
+async def _check_secret(asked: ToolOps, name: str) -> None:
+    """Refuse what a model types where it does not show, unless the policy permits it."""
+    if not (await asked.ask("policy"))["agent_secrets"]:
+        raise SecretPrompt(
+            f"{name} asks for a secret, which a model must not type; nothing was typed. "
+            f"Ask the user to enter it: agent-pty secret {name}",
+            id=name,
+        )
+
+
 async def _typed(asked: ToolOps, arguments: SendArguments, text: str) -> int:
     """Type the text, then the keys, then Enter; return the cursor before their effect."""
     cursors: list[int] = []
     name, keys = arguments.id, list(arguments.keys)
-    enter = arguments.submit and not keys
+    # Typed with its Enter, the line is judged at once: if it is refused, none of it was typed.
+    if text and not arguments.submit and [key_text(one) for one in keys] == ["\r"]:
+        keys, enter = [], True
+    else:
+        enter = arguments.submit and not keys
     if is_paste(text):
         body, entered = text.removesuffix("\r"), text.endswith("\r")
         pasted = await asked.ask("paste", id=name, text=body, enter=entered or enter)
@@ -71,7 +77,11 @@ async def _typed(asked: ToolOps, arguments: SendArguments, text: str) -> int:
         cursors.append(sent["cursor"])
     if keys:
         pressed = [*keys, "enter"] if arguments.submit else keys
-        cursors.append((await asked.ask("keys", id=name, keys=pressed))["cursor"])
+        try:
+            cursors.append((await asked.ask("keys", id=name, keys=pressed))["cursor"])
+        except Refused as error:
+            error.details["typed"] = text
+            raise
     return cursors[0]
 
 
@@ -88,19 +98,3 @@ async def _answered(
     )
     read = ReadArguments(id=name)
     return await shown(client, asked, read, since=cursor, notes=notes, echo=echo)
-
-
-def _check_lines(client: PtyClient, info: Info, lines: list[str | None]) -> None:
-    """Apply rules about command lines to lines for a shell: there they start programs, too."""
-    rules: Any = config.load(client.layout).permission.terminal_start
-    if isinstance(rules, str) or os.path.basename(info["argv"][0]).lstrip("-") not in _SHELLS:
-        return
-    for line in lines:
-        if line is None:
-            raise NotPermitted(
-                f"terminal_start has rules for command lines, and what stands on the line of "
-                f"{info['id']} is not known after keys that edit it; nothing was typed. Clear it "
-                f'with "keys": ["C-c"], then send the whole line as input'
-            )
-        if line.strip():
-            client.check("terminal_start", [line.strip()])

@@ -23,7 +23,7 @@ _WAIT_MS = 2000
 
 async def start(client: PtyClient, asked: ToolOps, arguments: StartArguments) -> PtyAnswer:
     """Start the program; return at once, or with `wait_ms` what it shows first."""
-    argv, cwd = checked(client, "pty_start", arguments)
+    argv, cwd = await checked(client, asked, "pty_start", arguments)
     name = await created(client, asked, argv, cwd, title=arguments.title or None)
     sessions = await asked.ask("list")
     mine = next(one for one in sessions if one["id"] == name)

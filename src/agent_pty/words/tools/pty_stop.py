@@ -11,6 +11,7 @@ from agent_pty.words.tools.pty_arguments import StopArguments
 from agent_pty.words.tools.pty_client import PtyClient, find
 from agent_pty.words.tools.pty_end import how_it_ended, retire
 from agent_pty.words.tools.pty_output import fitted, last_lines
+from agent_pty.words.tools.pty_permission import check_stop
 from agent_pty.words.tools.tool import ToolOps
 
 _LAST_LINES = 10
@@ -33,7 +34,7 @@ async def stop(client: PtyClient, asked: ToolOps, arguments: StopArguments) -> P
             f"{arguments.id} is the session in which you run: it would end you; nothing was "
             f"stopped. If the user wants that: agent-pty kill {arguments.id}"
         )
-    client.check("terminal_stop", found["argv"])
+    await check_stop(client, asked, found)
     killed = await retire(client, asked, found, stopped=True)
     stone: Tombstone = killed["stone"]
     last = fitted(client.files, stone.id, last_lines(stone.text, _LAST_LINES), end=stone.cursor)

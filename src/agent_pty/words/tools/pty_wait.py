@@ -37,7 +37,7 @@ async def wait_for_output(
 
 
 async def waited_for_exit(asked: ToolOps, name: str, timeout_ms: int) -> bool:
-    """Wait for the end of a program, but not while it asks for a secret; return whether it ended.
+    """Wait for the end of a program, but not while a person must act; return whether it ended.
 
     A program that asks anything else may go on by itself, so it has all of its time. It is looked
     at when it is quiet, and then again after a while: no event says that a program begins to read.
@@ -46,7 +46,7 @@ async def waited_for_exit(asked: ToolOps, name: str, timeout_ms: int) -> bool:
     while True:
         await _waited(asked, name, [_QUIET, "exit"], _left(deadline), None)
         doing = await asked.ask("doing", id=name)
-        if doing["what"] in {None, "secret"} or not _left(deadline):
+        if doing["what"] in {None, "secret", "approval"} or not _left(deadline):
             return doing["what"] is None
         # For the end alone: what is drawn on the whole screen would end any other wait at once.
         await _waited(asked, name, ["exit"], min(pause, _left(deadline)), None)
@@ -61,7 +61,7 @@ def _left(deadline: float) -> int:
 async def _waited(
     asked: ToolOps, name: str, until: list[str], timeout_ms: int, since: int | None
 ) -> bool:
-    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms}
+    fields: dict[str, Any] = {"until": until, "timeout_ms": timeout_ms, "files": False}
     try:
         await asked.ask("wait", id=name, **fields, **({} if since is None else {"since": since}))
     except (WaitTimeout, SessionEnded):

@@ -8,9 +8,10 @@ from typing import Any
 
 from agent_pty import ops
 from agent_pty.core.safe import safe_json
-from agent_pty.errors import AgentPtyError
+from agent_pty.errors import AgentPtyError, Refused, from_wire
 from agent_pty.ops.op import Op
 from agent_pty.ops.schema import request_schema, summary
+from agent_pty.words.tools.refusal import refusal_text
 from agent_pty.words.tools.screen_image import ARGUMENT, screen_image
 from agent_pty.words.tools.tool import Tool, ToolOps, ToolResult
 
@@ -75,8 +76,11 @@ def _calling(
 
 def _failure(op: Op, envelope: dict[str, Any]) -> str:
     """Say what was wrong, and for a wrong call how a right one looks."""
-    said = f"{envelope['error']} ({envelope['code']})"
-    if envelope["code"] != "bad_request":
+    error = from_wire(envelope["code"], envelope["error"], envelope["details"])
+    if isinstance(error, Refused):
+        return f"{refusal_text(error)} ({error.code})"
+    said = f"{error} ({error.code})"
+    if error.code != "bad_request":
         return said
     required = request_schema(op).get("required", [])
     return f"{said}\n{op.tool} needs: {', '.join(required) or 'nothing'}"

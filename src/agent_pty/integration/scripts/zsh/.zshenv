@@ -2,8 +2,9 @@
 # Rule of the file: restore everything as it was, define our functions before the user's files can
 # define aliases, run the user's .zshenv, and let zsh continue with the rest by itself.
 
-typeset -g __apty_nonce= __apty_here=$ZDOTDIR
+typeset -g __apty_nonce= __apty_exports= __apty_here=$ZDOTDIR
 IFS= read -r __apty_nonce <&3
+IFS= read -r __apty_exports <&3 || __apty_exports=
 exec 3<&-
 # Set here it has the effect of -f; with -f itself zsh would not have read this file either.
 if [[ ${AGENT_PTY_START-} == norcs ]]; then setopt no_rcs; fi

@@ -41,6 +41,10 @@ __apty_expect() {
 __apty_line() {
     local -i code=$?
     local line=$PREBUFFER$BUFFER mode=main
+    # A fork of the session is made: it gets what is exported here.
+    if [[ -n $__apty_exports && -e $__apty_exports ]]; then
+        command env -0 </dev/null >|$__apty_exports 2>/dev/null
+    fi
     [[ $KEYMAP != vicmd ]] || mode=vi
     [[ -z $line ]] || line=${(q+)${line[1,1000]}}
     (( __apty_asked += 1 ))
