@@ -44,7 +44,7 @@ def _fresh() -> Iterator[Agent]:
     try:
         yield user
     finally:
-        user.cli("stop")
+        user.stop()
         user.reap()
 
 

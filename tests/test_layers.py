@@ -24,7 +24,8 @@ ROWS = (
     ("core",),
     ("ops",),
     ("emulator", "store", "process", "integration", "keeper", "client"),
-    ("host", "transports", "words", "api"),
+    ("tmux",),
+    ("host", "transports", "words", "api", "proof"),
     ("daemon", "gateway", "tools"),
     ("adapters", "cli"),
 )
@@ -58,10 +59,12 @@ ONLY_IN = {
         "ops",
         "emulator",
         "store",
+        "tmux",
         "host",
         "transports",
         "words",
         "api",
+        "proof",
         "daemon",
         "gateway",
         "cli",
@@ -71,6 +74,7 @@ ONLY_IN = {
     "agents": ("adapters",),
     "anthropic": ("adapters",),
     "minisweagent": ("adapters",),
+    "opentelemetry": ("daemon",),
 }
 
 # What `from agent_pty import ...` offers: the package names it for type checkers, and loads it when

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from agent_pty.core.redaction.redactor import redacted
 from agent_pty.log import Log
 from support.small_disk import SmallDisk, small_disk
 
@@ -91,3 +92,24 @@ def test_trial_03_half_an_entry_is_not_joined_to_the_next(disk: SmallDisk) -> No
     assert lines[0] == "x"
     assert set(lines[1]) == {"y"}
     assert lines[2:] == ["log: 2 entries before this one could not be written", "after"]
+
+
+def test_secrets_are_taken_out_of_entries(tmp_path: Path) -> None:
+    """
+    What an error text or a process list has of them does not last; a failure to look loses no log.
+    """
+    log = Log(opened(tmp_path / "log"))
+    log.clean_by(redacted)
+    log.line("refused: export API_TOKEN=swordfish \udc80\ud800")
+    log.error(ValueError("PASSWORD=swordfish"))
+
+    def broken(_text: str) -> str:
+        raise ValueError("oops")
+
+    log.clean_by(broken)
+    log.line("swordfish")
+
+    text = (tmp_path / "log").read_text()
+    assert "swordfish" not in text
+    assert "API_TOKEN=[REDACTED] \\udc80\\ud800\n" in text
+    assert "an entry is left out" in text

@@ -36,9 +36,11 @@ def each_node(folder: Path) -> Iterator[tuple[str, ast.AST]]:
 
 
 def long_files(root: Path) -> list[str]:
-    """Find files in src that should be two."""
+    """Find files in src that should be two; what a program writes grows with the ops."""
     found = []
     for path in sorted((root / "src").rglob("*.py")):
+        if path.parent.name == "generated":
+            continue
         count = len(path.read_bytes().splitlines())
         if count > FILE_LINES:
             found.append(f"{path.relative_to(root)}: {count} lines")
@@ -50,6 +52,8 @@ def long_functions(root: Path) -> list[str]:
     found = []
     for name, node in each_node(root / "src"):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if "/generated/" in name:  # as long as its op has fields
             continue
         first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
         count = (node.end_lineno or first) - first + 1

@@ -431,6 +431,10 @@ def test_a_stop_is_asked_once(listener: socket.socket) -> None:
     """
     with Client(socket=listener.getsockname()) as client, ThreadPoolExecutor(1) as one:
         asked = one.submit(client.shutdown)
-        line_of(listener)
+        wire, _ = listener.accept()
+        with wire, wire.makefile("rb") as lines:
+            lines.readline()
+            wire.sendall(b'{"ok":true,"data":{"type":"status","data":{}},"error":null}\n')
+            lines.readline()
 
         assert isinstance(asked.exception(60), DaemonUnreachable)

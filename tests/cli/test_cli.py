@@ -876,19 +876,3 @@ def test_trial_26_a_picture_is_not_saved_under_a_name_that_misleads(
     assert done.returncode == USAGE
     assert reason in done.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_trial_26_flags_of_what_does_not_exist_yet_are_accepted_and_not_shown(
-    shared: Agent,
-) -> None:
-    """
-    `--approval` and `--backend` are in no help and no reference usage, and still taken.
-    """
-    helps = [shared.cli(word, "--help").stdout for word in ("new", "send")]
-    new = shared.cli("new", "--name", "flags", "--backend", "pty", "--", "cat")
-    send = shared.cli("send", "flags", "hello", "--approval", "token")
-    tmux = shared.cli("new", "--name", "other", "--backend", "tmux")
-
-    assert not any("--backend" in text or "--approval" in text for text in helps)
-    assert (new.stdout, send.stdout) == ("created session flags\n", "sent\n")
-    assert "backend tmux is not built yet: use pty" in tmux.stderr

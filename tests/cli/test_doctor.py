@@ -22,8 +22,10 @@ from support.agent import Agent
 
 CONTRACT = ["git", "shell", "log_dir", "socket_parent"]
 OURS = [
-    *["home", "permissions", "socket", "emulator", "pty", "files", "disk", "shells", "tmux"],
-    *["tools", "daemon", "leftovers"],
+    *["home", "permissions", "socket", "emulator", "pty", "files", "disk", "guard"],
+    *["records"],
+    *["shells", "tmux"],
+    *["tools", "daemon", "evidence", "traces", "leftovers"],
 ]
 
 

@@ -31,6 +31,23 @@ def test_trial_19_what_the_contract_names_stays() -> None:
     )
 
 
+def test_a_fork_without_a_branch_says_so() -> None:
+    """
+    The contract has `branch` in every fork; null: no branch was made for it.
+    """
+    fork: dict[str, object] = {
+        "id": "b",
+        "source_id": "a",
+        "workspace": "/src",
+        "branch": None,
+        "left_out": [],
+    }
+
+    assert json_line(fork, for_people=False) == (
+        '{"id":"b","source_id":"a","workspace":"/src","branch":null}\n'
+    )
+
+
 def test_trial_19_people_get_lines() -> None:
     """
     For a person the same object is indented; controls never reach the terminal.

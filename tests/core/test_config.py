@@ -41,6 +41,7 @@ def test_toml_and_the_json_of_the_seed_mean_the_same() -> None:
         ('[gateway]\nidle = "soon"', "gateway.idle"),
         ('[gateway]\nidle = "-1s"', "gateway.idle"),
         ('[permission]\nterminal_stop = "never"', "terminal_stop"),
+        ('[sessions]\nidle_stop = "soon"', "sessions.idle_stop"),
         ('[permission.terminal_start]\n"*" = 1', "terminal_start"),
         ("gateway = 1", "gateway"),
         ("[gateway", "Expected"),
@@ -65,6 +66,17 @@ def test_durations_are_written_as_everywhere(text: str, seconds: float) -> None:
     The gateway's patience is a duration; 0 means that it never ends by itself.
     """
     assert parsed(f'[gateway]\nidle = "{text}"', path="c").gateway.idle_seconds == seconds
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("0", 0.0), ("2h", 7200.0), ("1d", 86400.0)])
+def test_how_long_sessions_may_be_idle(text: str, seconds: float) -> None:
+    """
+    Hours and days can be written, too; 0, the default, means that none is ended.
+    """
+    found = parsed(f'[sessions]\nidle_stop = "{text}"', path="c").sessions
+
+    assert found.idle_stop_seconds == seconds
+    assert Config().sessions.idle_stop_seconds == 0.0
 
 
 def test_the_page_has_every_key_with_its_default() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_pty.core.duration import seconds
+from agent_pty.core.duration import long_seconds, seconds
 from agent_pty.errors import BadRequest
 
 
@@ -49,3 +49,24 @@ def test_units_are_in_proportion(number: int, unit: str) -> None:
     factor = {"ms": 0.001, "s": 1, "m": 60, "": 1}[unit]
 
     assert seconds(f"{number}{unit}") == number * factor
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("2h", 7200.0), ("30d", 30 * 86400.0), ("90s", 90.0)]
+)
+def test_long_times_have_hours_and_days(text: str, expected: float) -> None:
+    """
+    How long something is kept is said in hours and days, too.
+    """
+    assert long_seconds(text) == expected
+
+
+@pytest.mark.parametrize("text", ["", "1w", "1.5h", "-1d", "2H", "1234567d"])
+def test_a_long_time_that_is_none_is_refused_with_an_example(text: str) -> None:
+    """
+    The message has what was written, what it was for and how to write it.
+    """
+    with pytest.raises(BadRequest, match="write 90s, 30m, 12h or 30d") as caught:
+        long_seconds(text, what="older-than")
+
+    assert str(caught.value).startswith(f'invalid older-than "{text}": ')

@@ -256,3 +256,55 @@ def test_a_nonce_is_letters_and_digits(nonce: str) -> None:
     """
     with pytest.raises(ValueError, match="letters and digits"):
         MarkScanner(nonce)
+
+
+def token_mark(kind: Kind, token: str) -> bytes:
+    """Write a mark that carries the token of a prompt."""
+    return f"\x1b]133;{kind};apty={token}\x07".encode()
+
+
+def announced(number: int, token: str) -> bytes:
+    """Announce the token of a new prompt."""
+    return f"\x1b]133;D;0;apty={NONCE}.{number}.{token}\x07".encode()
+
+
+def test_an_unknown_token_after_lost_output_is_not_forged() -> None:
+    """
+    It may have been announced in what was lost; after the next prompt tokens are known again.
+    """
+    scanner = MarkScanner(NONCE)
+    scanner.feed(announced(1, "old"))
+    scanner.miss()
+
+    unknown = scanner.feed(token_mark("B", "missed") + token_mark("C", "missed"))
+    before = scanner.take_forged()
+    scanner.feed(announced(7, "new") + token_mark("B", "wrong"))
+
+    assert unknown == []
+    assert (before, scanner.take_forged()) == (0, 1)
+
+
+def test_only_tokens_are_excused_after_lost_output() -> None:
+    """
+    The end of a command carries the nonce, which does not change: a wrong one is forged.
+    """
+    scanner = MarkScanner(NONCE)
+    scanner.miss()
+
+    scanner.feed(b"\x1b]133;D;0;apty=wrong.2.token\x07")
+
+    assert scanner.take_forged() == 1
+
+
+def test_lost_output_is_remembered_by_the_next_scanner() -> None:
+    """
+    Another host excuses the same tokens.
+    """
+    first, second = MarkScanner(NONCE), MarkScanner(NONCE)
+    first.miss()
+
+    second.resume(first.state)
+    second.feed(token_mark("C", "missed"))
+
+    assert second.missed
+    assert second.take_forged() == 0

@@ -20,6 +20,7 @@ from agent_pty.daemon.keeper_client import KeeperClient
 from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.daemon.registry import Registry
+from agent_pty.daemon.tmux_panes import TmuxPanes
 from agent_pty.errors import (
     BadRequest,
     Busy,
@@ -37,6 +38,7 @@ from agent_pty.process import table
 from support.fake_host import (
     NO_PROCESS,
     FakeLink,
+    FakePast,
     FakePool,
     begin,
     in_frozen_time,
@@ -107,8 +109,18 @@ class Scene:
         self.pool = FakePool(self.host)
         keeper, pool = cast("KeeperClient", self.keeper), cast("Pool", self.pool)
         self.registry = Registry(layout, pool)
-        self.ender = Ender(layout, keeper, pool, self.registry)
-        self.creator = Creator(keeper, pool, self.registry, self.ender)
+        self.past = FakePast()
+        panes = TmuxPanes(layout, keeper)
+        self.ender = Ender(layout, keeper, pool, self.registry, self.past, panes=panes)
+        self.creator = Creator(
+            layout,
+            keeper,
+            pool,
+            self.registry,
+            self.ender,
+            judge=lambda _wanted, _argv, _cwd: None,
+            panes=panes,
+        )
 
     def add(self, name: str, *, host: str | None = "h1", **changes: Any) -> Record:
         """Add a session that its host reads, with a file of its own."""

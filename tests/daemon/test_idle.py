@@ -4,7 +4,9 @@ import asyncio
 
 import pytest
 
-from agent_pty.daemon.idle import IdleTimer, limit, time_left
+from agent_pty.core.idle_time import time_left
+from agent_pty.daemon.idle import limit
+from agent_pty.host.idle_timer import IdleTimer
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ class FakeKeeper:
         self.pids: dict[str, int] = {}
         self.hosts: dict[str, FakeHost] = {}
         self.failure: Exception | None = None
+        self.mortal = False
         self._answers = asyncio.Event()
         self._answers.set()
         self._layout = layout
@@ -78,6 +79,8 @@ class FakeKeeper:
         """Serve a host at a socket that is bound already."""
         host = self.hosts[name] = FakeHost()
         host.be_lively()
+        if self.mortal:
+            host.die_when_asked()
         loop = asyncio.get_running_loop()
         self._servers.append(await loop.create_unix_server(lambda: host, sock=listener))
         return host
@@ -176,6 +179,20 @@ async def test_the_first_session_starts_a_host(layout: Layout) -> None:
         assert (link.name, link.pid, link.build) == ("h1", NO_PROCESS, "b1")
         assert scene.pool.links == [link]
         assert scene.pool.get("h1") is link
+
+
+@in_frozen_time
+async def test_a_host_that_dies_at_its_first_word_is_given_to_nobody(layout: Layout) -> None:
+    """
+    A session that got it after its death was reported would never be moved away again.
+    """
+    async with pooled(layout) as scene:
+        scene.keeper.mortal = True
+
+        with pytest.raises(HostLost, match="h1 died"):
+            await scene.pool.private()
+
+        assert await scene.died.get() == "h1"
 
 
 @pytest.mark.usefixtures("cores")

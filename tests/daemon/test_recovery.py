@@ -17,6 +17,7 @@ from agent_pty.daemon.pool import Pool
 from agent_pty.daemon.record import Record
 from agent_pty.daemon.recovery import Recovery
 from agent_pty.daemon.registry import Registry
+from agent_pty.daemon.tmux_panes import TmuxPanes
 from agent_pty.errors import Busy, HostLost
 from agent_pty.host.message import AwaitOpened, Describe
 from agent_pty.keeper.link import KeeperError
@@ -25,6 +26,7 @@ from agent_pty.ops.model import Described, HostReport, Spec, State
 from support.fake_host import (
     NO_PROCESS,
     FakeLink,
+    FakePast,
     advance,
     begin,
     in_frozen_time,
@@ -134,14 +136,24 @@ class Scene:
         self.hosts = Hosts(self.keeper)
         keeper, pool = cast("KeeperClient", self.keeper), cast("Pool", self.hosts)
         self.registry = Registry(layout, pool)
-        ender = Ender(layout, keeper, pool, self.registry)
+        panes = TmuxPanes(layout, keeper)
+        ender = Ender(layout, keeper, pool, self.registry, FakePast(), panes=panes)
         self.recovery = Recovery(
             layout=layout,
             keeper=keeper,
             pool=pool,
             registry=self.registry,
-            creator=Creator(keeper, pool, self.registry, ender),
+            creator=Creator(
+                layout,
+                keeper,
+                pool,
+                self.registry,
+                ender,
+                judge=lambda _wanted, _argv, _cwd: None,
+                panes=panes,
+            ),
             ender=ender,
+            panes=panes,
         )
         self.hosts.on_death = self.recovery.host_died
         for name in names:

@@ -141,16 +141,19 @@ def test_trial_18_a_fired_cell_is_answered_and_collected(k: K, session: str) -> 
     assert k.json("poll", session, cell)["output"] == "unknown cell"
 
 
-def test_trial_18_a_secret_is_answered_and_kept_nowhere(k: K, session: str) -> None:
+def test_trial_18_a_secret_is_entered_by_a_person_and_kept_nowhere(k: K, session: str) -> None:
     """
-    The text of a secret is neither in the output, nor in the history, nor in any file of ours.
+    An agent may not answer. Its text is neither in output, nor in history, nor in any file of ours.
     """
     said = k.waiting(session, "read -s -p 'Password: ' p; echo; echo ${#p}")
 
-    done = k.json("answer", "-j", session, SECRET)
+    refused = k.json("answer", "-j", session, "guess")
+    k.agent.ask("secret", id=session, value=SECRET)
+    done = k.collect(session, said["cell_id"])
 
     assert said["for"] == "secret"
-    assert done["output"] == str(len(SECRET))
+    assert f"agent-pty secret {session}" in refused["output"]
+    assert done["output"].splitlines()[-1] == str(len(SECRET))
     assert SECRET not in k.run("history", "-n", "100", session).stdout
     assert not files_with(k.agent.home, SECRET)
 
@@ -291,7 +294,7 @@ def test_trial_18_agent_pty_answers_too(k: K, session: str) -> None:
     `agent-pty answer` prints the new output and exits as `run` does; - reads standard input.
     """
     agent = k.agent
-    k.waiting(session, "read -p 'a? ' a; read -s -p 'b? ' b; echo; echo $a ${#b}; (exit 3)")
+    k.waiting(session, "read -p 'a? ' a; read -p 'b? ' b; echo $a ${#b}; (exit 3)")
 
     asks = agent.cli("answer", session, "one")
     ends = agent.cli("answer", session, "-", "--json", stdin=f"{SECRET}\n")

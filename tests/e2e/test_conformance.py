@@ -21,15 +21,26 @@ from support.raw_socket import exchange, wire
 from support.surfaces import SURFACES, Ask, Envelope, offers, opened
 
 # `shutdown` ends the daemon that everything here shares; the command line's tests ask for it.
-_ANSWERED = sorted(name for name, op in ops.TABLE.items() if not op.stream and name != "shutdown")
+_ANSWERED = sorted(
+    name
+    for name, op in ops.TABLE.items()
+    if not op.stream and name != "shutdown" and op.offered("socket")
+)
+# What only the gateway's own code asks for, in the name of an MCP client.
+_OF_THE_GATEWAY = sorted(name for name, op in ops.TABLE.items() if not op.offered("socket"))
 _STREAMS = sorted(name for name, op in ops.TABLE.items() if op.stream and op.offered("http"))
 _WITHHELD = sorted(name for name, op in ops.TABLE.items() if not op.offered("http"))
+_GRANTING = sorted(name for name, op in ops.TABLE.items() if op.grants)
 # What differs between two answers to the same question: times, processes, names for ever, and
 # places in a transcript, to which a shell may add a repainted prompt.
 _VOLATILE = frozenset(
     {"begin", "cell_id", "cursor", "duration_ms", "instance", "pid", "pids", "ppid", "quiet_ms"}
     | {"stat", "ts", "uptime_s"}
+    # Each proof adds an event to the record that the next one is about.
+    | {"event_count", "event_range", "generated_at", "head_hash", "recording", "signed_count"}
 )
+# What also comes and goes between two answers: while nothing waits for the disk there is no lag.
+_COMES_AND_GOES = frozenset({"sync_lag_ms"})
 _CODE = "echo conformance"
 
 
@@ -55,6 +66,12 @@ def cell(shared: Agent) -> str:
     return ran
 
 
+def _asking(name: str) -> list[str]:
+    """Return the surfaces whose callers may ask for an op."""
+    trusted = ("socket", "python") if ops.TABLE[name].grants else SURFACES
+    return [surface for surface in SURFACES if offers(surface, name) and surface in trusted]
+
+
 # -- requests and answers
 
 
@@ -66,7 +83,7 @@ def test_well_formed_requests_get_the_same_answer(
     What changes something is asked about sessions that are alike, anything else about the same one.
     """
     op = ops.TABLE[name]
-    asking = [surface for surface in SURFACES if offers(surface, name)]
+    asking = _asking(name)
     sessions = dict.fromkeys(asking, "shown")
     if op.mutates:
         sessions = {surface: f"{name}-{number}" for number, surface in enumerate(asking)}
@@ -88,7 +105,7 @@ def test_malformed_requests_get_the_same_answer(surfaces: dict[str, Ask], name: 
     A missing field, a wrong type, an unknown session: the same envelope, word for word.
     """
     streaming = {"socket", "http", "websocket"}
-    asking = [surface for surface in SURFACES if offers(surface, name)]
+    asking = _asking(name)
     if ops.TABLE[name].stream:
         asking = [surface for surface in asking if surface in streaming]
     for wrong, fields in malformed(ops.TABLE[name]).items():
@@ -96,6 +113,20 @@ def test_malformed_requests_get_the_same_answer(surfaces: dict[str, Ask], name: 
 
         assert answers["socket"]["ok"] is False, wrong
         assert answers == dict.fromkeys(asking, answers["socket"]), wrong
+
+
+@pytest.mark.parametrize("name", _GRANTING)
+def test_what_decides_about_agents_is_refused_to_them_alike(
+    surfaces: dict[str, Ask], name: str
+) -> None:
+    """
+    It is there on each surface, and the same callers are refused with the same code.
+    """
+    asking = [one for one in SURFACES if offers(one, name) and one not in _asking(name)]
+
+    answers = {one: surfaces[one](name, well_formed(ops.TABLE[name], "nobody")) for one in asking}
+
+    assert {one["code"] for one in answers.values()} == {"operator_only"}
 
 
 @pytest.mark.parametrize("name", [*_ANSWERED, "no_such_op"])
@@ -162,6 +193,17 @@ def test_what_is_for_operators_is_not_offered(http: Http, name: str) -> None:
     assert http.ask(name).code == "not_offered"
     assert name not in {one["op"] for one in json.loads(http.send("/ops").body)}
     assert not offers("mcp stdio", name)
+
+
+@pytest.mark.parametrize("name", _OF_THE_GATEWAY)
+def test_what_is_for_the_gateway_is_not_offered_at_the_socket(
+    surfaces: dict[str, Ask], name: str
+) -> None:
+    """
+    Nor is it a tool, so nobody but the gateway asks for it.
+    """
+    assert surfaces["socket"](name, {})["code"] == "not_offered"
+    assert ops.TABLE[name].tool is None
 
 
 def test_a_new_op_must_have_examples_for_what_it_requires() -> None:
@@ -274,6 +316,7 @@ def _without_volatile(value: Any) -> Any:
     return {
         name: type(one).__name__ if name in _VOLATILE else _without_volatile(one)
         for name, one in value.items()
+        if name not in _COMES_AND_GOES
     }
 
 

@@ -19,8 +19,11 @@ LONG = 60_000
 
 
 def numbers(text: str) -> list[int]:
-    """Return the lines that are nothing but a number."""
-    return [int(line) for line in re.findall(r"(?m)^\d+$", text)]
+    """Return the lines that are nothing but a number.
+
+    If bash goes on after Ctrl-C, the echo of that stands before the next one.
+    """
+    return [int(line) for line in re.findall(r"(?m)^(?:\^C)*(\d+)$", text)]
 
 
 def wait_for_number(agent: Agent, number: int) -> None:
@@ -45,7 +48,7 @@ def stop_counting(agent: Agent) -> list[int]:
 
 
 def in_custody(agent: Agent) -> bool:
-    """Whether the keeper holds a terminal for every session there is."""
+    """Whether the keeper holds terminal and spool of every session there is."""
     descriptors = f"/proc/{agent.pid_of('keeper')}/fd"
     try:
         held = [os.readlink(f"{descriptors}/{fd}") for fd in os.listdir(descriptors)]
@@ -54,7 +57,8 @@ def in_custody(agent: Agent) -> bool:
         # reaped yet, an ordinary user may see nothing.
         return False
     sessions: int = agent.ask("status")["session_count"]
-    return held.count("/dev/ptmx") == sessions
+    spools = held.count("/memfd:agent-pty-spool (deleted)")
+    return held.count("/dev/ptmx") == spools == sessions
 
 
 def kill_nine(agent: Agent, *victims: str) -> None:

@@ -11,35 +11,11 @@ from typing import Any
 import pytest
 
 from support.agent import Agent, eventually, slay
+from support.journal import file_of, payloads, recorded, typed
 from support.k import K
 
 LONG = 30_000
 SECRET = "hunter2-FAKE-pw"
-
-
-def recorded(agent: Agent, name: str, **more: Any) -> list[dict[str, Any]]:
-    """Return the events of a session, all pages of them."""
-    events: list[dict[str, Any]] = []
-    while page := agent.ask("replay", id=name, after=len(events), **more):
-        events += page
-    assert [one["sequence"] for one in events] == list(range(1, len(events) + 1))
-    return events
-
-
-def payloads(agent: Agent, name: str, kind: str) -> list[dict[str, Any]]:
-    """Return what the events of one type say."""
-    found = (one["kind"]["payload"] for one in recorded(agent, name))
-    return [one for one in found if one["type"] == kind]
-
-
-def typed(agent: Agent, name: str) -> list[str]:
-    """Return the texts that were typed, as they are recorded."""
-    return [bytes(one["bytes"]).decode() for one in payloads(agent, name, "send_keys")]
-
-
-def file_of(agent: Agent, name: str) -> Path:
-    """Return the journal of a session."""
-    return Path(agent.layout.log_dir) / f"{name}.jsonl"
 
 
 def test_what_happens_in_a_session_is_recorded(shared: Agent) -> None:
@@ -55,11 +31,11 @@ def test_what_happens_in_a_session_is_recorded(shared: Agent) -> None:
 
     events = recorded(shared, "told")
 
-    kinds = [one["kind"]["payload"]["type"] for one in events]
+    kinds = [one["kind"]["payload"].get("type", "observation") for one in events]
     assert kinds[0] == "exec"
-    assert kinds[-2:] == ["kill", "exited"]
+    assert kinds[-3:] == ["kill", "recording", "exited"]
     assert {"cell_started", "cell_finished", "resize", "signal", "outcome"} <= set(kinds)
-    intents = [one for one in events if one["kind"]["payload"]["type"] == "send_keys"]
+    intents = [one for one in events if one["kind"]["payload"].get("type") == "send_keys"]
     outcomes = {one["of"]: one["result"] for one in payloads(shared, "told", "outcome")}
     assert outcomes == {one["sequence"]: "delivered" for one in intents}
     assert all(one["principal"]["kind"] == "agent" for one in intents)
@@ -84,7 +60,8 @@ def test_replay_on_the_command_line(agent: Agent) -> None:
 
     assert len(lines) == len(events) > 3
     assert lines[0].endswith(" UTC work exec cat in /tmp")
-    assert " send 4 bytes" in lines[1]
+    assert lines[1].endswith(" gate line modelled guard none")
+    assert " send 4 bytes" in lines[2]
     unknown = agent.cli("replay", "nobody")
     assert (unknown.returncode, "unknown session nobody" in unknown.stderr) == (1, True)
 
@@ -153,6 +130,24 @@ def test_a_deleted_journal_shows(agent: Agent) -> None:
     assert (status, result[0]["first_error"]) == (1, "its journal is gone")
 
 
+def test_a_lost_key_is_replaced_and_that_is_said(agent: Agent) -> None:
+    """
+    What both keys signed is verified, with a word about the one that is gone.
+    """
+    agent.new("first", "cat")
+    agent.cli("stop")
+    lost = json.loads(agent.cli("key", "--json").stdout)["id"]
+    (Path(agent.layout.keys) / "signing.pem").unlink()
+    agent.new("second", "cat")
+    agent.cli("stop")
+
+    done = agent.cli("verify", "--all")
+
+    assert done.returncode == 0
+    assert f"the signing key {lost} was lost and replaced" in done.stderr
+    assert f"{lost}, which signed them, is gone" in Path(agent.layout.log).read_text()
+
+
 def test_log_38_verify_elsewhere_with_the_public_key_alone(agent: Agent, tmp_path: Path) -> None:
     """
     Three files are enough: the journal, the checkpoints and the public key. Another key fails.
@@ -187,8 +182,8 @@ def test_log_13_the_key_is_nowhere_but_in_its_file(agent: Agent) -> None:
     assert private.stat().st_mode & 0o777 == 0o600
     assert not str(private).startswith(agent.layout.log_dir)
     secret = private.read_text().splitlines()[1]
-    for path in Path(agent.layout.log_dir).iterdir():
-        assert secret not in path.read_text(errors="replace")
+    for path in Path(agent.layout.log_dir).rglob("*"):
+        assert path.is_dir() or secret not in path.read_text(errors="replace")
 
 
 @pytest.mark.parametrize(
@@ -238,6 +233,25 @@ def test_red_11_a_password_is_recorded_as_its_length(shared: Agent) -> None:
     shared.ask("send", id="quiet", text="swordfish")
 
     assert typed(shared, "quiet") == ["[no-echo input, 10 bytes]"]
+    assert payloads(shared, "quiet", "secret_entered") == [{"type": "secret_entered", "bytes": 9}]
+
+
+@pytest.mark.parametrize("length", [9, 20_000], ids=["short", "longer than is kept"])
+def test_input_that_a_dead_host_held_back_is_recorded(agent: Agent, length: int) -> None:
+    """
+    A line of which only the beginning was typed when the host died is whole in the record.
+    """
+    agent.new("work", "/bin/sh", "-c", "stty -icanon; echo set; exec cat >/dev/null")
+    agent.ask("wait", id="work", until="set", timeout_ms=LONG)
+    agent.ask("send", id="work", text="x" * (length - 1) + "y", enter=False)
+
+    slay(agent.pid_of("work"))
+    agent.ask("send", id="work", text="z")
+
+    (line,) = [one for one in typed(agent, "work") if one]
+    kept = len(line.partition("]")[2] or line)
+    assert line.endswith("xyz\r")
+    assert kept == length + 2 or line.startswith(f"[{length + 2 - kept} bytes are not known]x")
 
 
 def test_log_29_many_at_once(shared: Agent) -> None:
@@ -306,6 +320,6 @@ def test_log_19_damage_is_shown_where_it_is(agent: Agent) -> None:
 
     lines = agent.cli("replay", "work").stdout.splitlines()
 
-    assert lines[1] == r"damaged: gar\u001bbage"
+    assert lines[1] == r"damaged: gar\x1bbage"
     assert len(lines) == len(others) + 2
     assert agent.cli("verify", "work").returncode == 1

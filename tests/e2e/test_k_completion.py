@@ -92,7 +92,7 @@ def test_row_27_a_question_for_a_password_is_reported(k: K, program: str, code: 
     session = k.session(program)
 
     said = k.waiting(session, code)
-    k.run("keys", session, "p", "w", "enter")
+    k.agent.ask("secret", id=session, value="pw")
 
     assert said["for"] == "secret"
     assert k.collect(session, said["cell_id"])["output"].splitlines()[-1] == "pw"
@@ -106,7 +106,7 @@ def test_row_27_the_shells_own_silent_read_is_reported(k: K, program: str) -> No
     session = k.session(program)
 
     said = k.waiting(session, "read -s secret")
-    k.run("keys", session, "p", "w", "enter")
+    k.agent.ask("secret", id=session, value="pw")
     k.collect(session, said["cell_id"])
 
     assert said["for"] == "secret"
@@ -234,7 +234,8 @@ def test_row_30_prompts_of_start_up_files_will_do(k: K, program: str, file: str,
     (home / file).write_text(text)
     env = {"HOME": str(home), "ENV": str(home / file)}
 
-    k.agent.ask("new", id=home.name, repo="/tmp", argv=[program], env=env)
+    environment = {**k.agent.env, **env}
+    k.agent.ask("new", id=home.name, repo="/tmp", argv=[program], environment=environment)
 
     assert k.output(home.name, "echo one") == "one"
     assert k.output(home.name, "printf two") == "two"

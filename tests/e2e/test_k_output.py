@@ -67,7 +67,8 @@ def test_row_15_code_waits_for_the_first_prompt(k: K, program: str, file: str, t
     env = {"HOME": str(home), "ENV": str(path), "PYTHONSTARTUP": str(path)}
 
     # The op, unlike `k new`, does not wait for the prompt.
-    k.agent.ask("new", id=home.name, repo="/tmp", argv=[program], env=env)
+    environment = {**k.agent.env, **env}
+    k.agent.ask("new", id=home.name, repo="/tmp", argv=[program], environment=environment)
     code = "print('first')" if program == "python3" else "echo first"
 
     assert k.output(home.name, code) == "first"

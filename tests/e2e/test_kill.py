@@ -362,6 +362,12 @@ def _holdings(agent: Agent) -> dict[str, int]:
     }  # fmt: skip
 
 
+def _holds_no_more(agent: Agent, before: dict[str, int]) -> bool:
+    """Whether nothing was added; a file may have been open for a moment while it was counted."""
+    now = _holdings(agent)
+    return all(now[name] <= count for name, count in before.items())
+
+
 def _warmed(agent: Agent) -> dict[str, int]:
     """Start every host there will be, then count."""
     names = [f"warm{number}" for number in range(os.cpu_count() or 1)]
@@ -387,7 +393,7 @@ def test_kil_12_sessions_that_end_by_themselves_leave_nothing(agent: Agent) -> N
 
     assert {one["exit_code"] for one in listed} == {0}
     assert [one["id"] for one in listed] == sorted(f"s{number}" for number in range(75, 100))
-    eventually(lambda: _holdings(agent) == before)
+    eventually(lambda: _holds_no_more(agent, before))
 
 
 FAILURES: dict[str, dict[str, Any]] = {
@@ -407,7 +413,7 @@ def test_kil_13_programs_that_do_not_start_leave_nothing(agent: Agent, failure: 
     codes = {_code(agent, "new", id="work", **FAILURES[failure]) for _ in range(100)}
 
     assert codes == {"spawn_failed"}
-    eventually(lambda: _holdings(agent) == before)
+    eventually(lambda: _holds_no_more(agent, before))
 
 
 ENDINGS = {

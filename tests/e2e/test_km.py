@@ -296,7 +296,7 @@ def test_row_52_waiting_says_for_what(k: K, verb: str) -> None:
         k.run(verb, name, "read -rsp 'word: ' x")
         assert events.event()["status"] == "fired"
         asked = events.line()
-        k.run("keys", name, "x", "enter")
+        k.agent.ask("secret", id=name, value="x")
 
         assert events.event()["status"] == "done"
     assert masked(asked) == (

@@ -486,9 +486,10 @@ def test_trial_25_status_shows_pid_uptime_and_hosts(agent: Agent) -> None:
 
     [host] = agent.ask("status")["hosts"]
     assert lines[0] == "agent-pty daemon running: 1 session(s)"
-    assert re.fullmatch(rf"pid {agent.pid_of('daemon')}, up \d+s", lines[1])
-    assert lines[2] == f"host {host['name']}: pid {host['pid']}, 1 session(s)"
-    assert len(lines) == 3
+    assert lines[1] == f"trace log: {agent.layout.traces}"
+    assert re.fullmatch(rf"pid {agent.pid_of('daemon')}, up \d+s", lines[2])
+    assert lines[3] == f"host {host['name']}: pid {host['pid']}, 1 session(s)"
+    assert len(lines) == 4
 
 
 def test_stop_without_a_daemon_says_whom_it_did_not_reach(agent: Agent) -> None:
@@ -553,3 +554,17 @@ def test_trial_25_list_finds_what_a_stopped_daemon_has_left(agent: Agent) -> Non
     agent.cli("stop", "--keep")
 
     assert agent.cli("list").stdout.startswith("kept active=true ")
+
+
+def test_a_daemon_that_is_known_by_its_socket_alone_is_stopped(
+    agent: Agent, tmp_path: Path
+) -> None:
+    """
+    Its home is another one than follows from the path of the socket.
+    """
+    agent.new("work", "cat")
+    other = Agent(tmp_path)
+
+    done = other.cli("--socket", agent.layout.socket, "stop")
+
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped\n", "")

@@ -77,11 +77,42 @@ def test_sessions_are_resources(
             listed = {str(one.uri) for one in (await client.list_resources()).resources}
             assert SCREEN.format(name) in listed
             templates = (await client.list_resource_templates()).resource_templates
-            assert [one.name for one in templates] == ["screen", "transcript"]
+            names = ["screen", "transcript", "proof", "proof.md", "proof.html"]
+            assert [one.name for one in templates] == names
             for uri in (SCREEN.format(name), TRANSCRIPT.format(name)):
                 read = await client.read_resource(uri)
                 assert "\n42\n" in read.contents[0].text
                 assert read.contents[0].mime_type == "text/plain"
+
+    tell(story)
+
+
+@ERAS
+@WAYS
+def test_proofs_are_resources(
+    shared: Agent, connect: Callable[..., Any], way: str, era: str
+) -> None:
+    """
+    Every session is listed with its proof; read, it is written anew: as JSON, Markdown or a page.
+    """
+    name = f"proved-{way}-{era}"
+    shared.new(name)
+    shared.ask("run", id=name, code="echo $((40+2))")
+    uri = f"agent-pty://sessions/{name}/proof"
+
+    async def story() -> None:
+        async with connect(way, era) as client:
+            listed = {str(one.uri) for one in (await client.list_resources()).resources}
+            bundle = (await client.read_resource(uri)).contents[0]
+            text = (await client.read_resource(f"{uri}.md")).contents[0]
+            page = (await client.read_resource(f"{uri}.html")).contents[0]
+
+            assert uri in listed
+            assert json.loads(bundle.text)["cells"][0]["output"] == "42"
+            assert text.text.startswith(f"# agent-pty proof: {name}\n")
+            assert page.text.startswith("<!doctype html>")
+            kinds = [one.mime_type for one in (bundle, text, page)]
+            assert kinds == ["application/json", "text/markdown", "text/html"]
 
     tell(story)
 

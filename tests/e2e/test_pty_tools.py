@@ -395,7 +395,7 @@ def test_a_password_prompt_is_named_and_no_secret_is_typed(model: Model) -> None
     text = model.refused("pty_send", id=name, input="hunter2\r")
 
     assert output(seen).startswith("Password: ")
-    assert f"agent-pty attach {name}" in text
+    assert f"agent-pty secret {name}" in text
     model.call("pty_stop", id=name)
 
 

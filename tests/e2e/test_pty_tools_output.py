@@ -254,7 +254,7 @@ def test_trial_03_an_exec_that_asks_for_a_secret_returns_at_once(model: Model) -
     name = re.findall(r'sessionId="(\w+)"', text)[0]
     assert fact(text, "waiting") == "secret"
     assert "Password for prod:" in text
-    assert f"agent-pty attach {name}" in text
+    assert f"agent-pty secret {name}" in text
     assert fact(text, "session") == "running"
     model.call("pty_stop", id=name)
 
@@ -270,7 +270,7 @@ def test_trial_01_keys_type_no_secret_either(model: Model) -> None:
     model.call("pty_send", id=name, input="", keys=["C-c"])
     ended = model.call("pty_read", id=name, until="exit", wait_ms=LONG)
 
-    assert f"agent-pty attach {name}" in text
+    assert f"agent-pty secret {name}" in text
     assert fact(ended, "session") == "exited"
     model.call("pty_stop", id=name)
 
@@ -401,6 +401,8 @@ def test_trial_02_a_session_lost_with_its_terminal_ended_by_a_crash(agent: Agent
     model = Model(agent)
     name = model.start("sh", "-c", "echo so far; read x")
     model.call("pty_read", id=name, until="so far", wait_ms=LONG)
+    text_file = Path(agent.layout.session(agent.info(name)["instance"]), "text.0")
+    eventually(text_file.exists)
 
     slay(agent.pid_of(name), agent.pid_of("keeper"))
     eventually(lambda: agent.info(name)["state"] == "lost")

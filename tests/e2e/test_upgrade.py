@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from agent_pty import build
-from support.agent import Agent, alive, slay
+from support.agent import Agent, alive, eventually, slay
 from support.build import another_build
+from support.spool import held_by, spool_of
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +153,42 @@ def test_what_cannot_be_read_is_set_aside(agent: Agent) -> None:
     """
     agent.new("work")
     instance = agent.info("work")["instance"]
-    directory = agent.layout.session(instance)
+    spool = spool_of(agent.pid_of("keeper"))
     slay(agent.pid_of("daemon"), agent.pid_of("work"))
-    with open(f"{directory}/raw", "r+b") as ring:
+    with open(spool, "r+b") as ring:
         ring.write((99).to_bytes(8, "little"))
 
     assert agent.ask("run", id="work", code="echo works")["output"] == "works"
 
-    aside = f"{agent.layout.aside}/{instance}"
-    assert "raw" in os.listdir(aside)
-    assert "spec.json" in os.listdir(aside)
+    assert "spec.json" in os.listdir(f"{agent.layout.aside}/{instance}")
+    assert "the spool has version 99, not 1" in Path(agent.layout.log).read_text()
+
+
+def test_a_session_of_the_previous_build_goes_on_with_its_file(agent: Agent, python: Path) -> None:
+    """
+    That build had the spool in a file: text and screen are rebuilt from it, by every later host.
+    """
+    agent.new("work")
+    agent.ask("run", id="work", code="x=42; seq 1 5000")
+    directory, spool = (
+        agent.layout.session(agent.info("work")["instance"]),
+        spool_of(agent.pid_of("keeper")),
+    )
+    text = agent.transcript("work")
+    slay(agent.pid_of("daemon"), agent.pid_of("work"))
+    with open(spool, "r+b") as memory:
+        Path(directory, "raw").write_bytes(memory.read())
+        memory.seek(0)
+        memory.write(bytes(4096))  # as a keeper makes it that did not begin the session
+
+    found = agent.transcript("work")
+    run(python, agent, "restart", "--keep")
+
+    assert found == text
+    assert agent.transcript("work") == text
+    assert agent.ask("run", id="work", code="echo $x")["output"] == "42"
+    slay(agent.pid_of("keeper"))
+    eventually(lambda: "/dev/ptmx" in held_by(agent.pid_of("keeper")))
+    slay(agent.pid_of("work"))
+    assert agent.ask("run", id="work", code="echo $x")["output"] == "42"
+    assert agent.transcript("work").startswith(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -13,16 +14,17 @@ import msgspec
 import pytest
 
 from agent_pty.core.layout import Layout
-from agent_pty.daemon.index import Index
 from agent_pty.host.cells.results import Results
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.output import TerminalOutput
-from agent_pty.ops.model import SessionInfo, Spec
-from agent_pty.store import home
+from agent_pty.keeper.spool import create_spool
+from agent_pty.ops.model import Spec
+from agent_pty.store import home, session_index
 from agent_pty.store.ledger import Ledger
+from agent_pty.store.ring import Ring
 
 FORMATS = Path(__file__).parents[1] / "formats"
-BUILDS = sorted(path.name for path in FORMATS.iterdir() if path.is_dir())
+BUILDS = sorted(path.parent.name for path in FORMATS.glob("*/session"))
 
 
 @pytest.fixture(params=BUILDS)
@@ -42,11 +44,30 @@ def spec(left: Path) -> Spec:
     return msgspec.json.decode((left / "session" / "spec.json").read_bytes(), type=Spec)
 
 
+@pytest.fixture(params=["file", "memory"])
+def ring(left: Path, request: pytest.FixtureRequest) -> Ring:
+    """The spool: in a file, or as another build's keeper hands it over after an upgrade."""
+    path = left / "session" / "raw"
+    if request.param == "file":
+        return Ring.of_file(str(path))
+    made = create_spool()
+    os.write(made, path.read_bytes())
+    path.unlink()
+    found = Ring(made)
+    os.close(made)
+    return found
+
+
 @pytest.fixture
-def output(left: Path, spec: Spec) -> Iterator[TerminalOutput]:
+def output(left: Path, spec: Spec, ring: Ring) -> Iterator[TerminalOutput]:
     """The terminal's output, recovered from spool and checkpoint."""
     recovered, _ = TerminalOutput.recover(
-        str(left / "session"), rows=spec.rows, cols=spec.cols, keep=1 << 30, nonce=spec.nonce
+        str(left / "session"),
+        ring,
+        rows=spec.rows,
+        cols=spec.cols,
+        keep=1 << 30,
+        nonce=spec.nonce,
     )
     with closing(recovered):
         yield recovered
@@ -97,11 +118,10 @@ def test_the_index_is_read(left: Path, capfd: pytest.CaptureFixture[str]) -> Non
     """
     path = left / "sessions.json"
 
-    Index(str(path)).check()
+    (one,) = session_index.read(str(path))
 
     assert path.exists()
     assert capfd.readouterr().err == ""
-    (one,) = msgspec.json.decode(path.read_bytes(), type=list[SessionInfo])
     assert one.id == "work"
 
 

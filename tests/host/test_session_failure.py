@@ -10,10 +10,16 @@ import pytest
 
 from agent_pty.errors import SessionEnded
 from agent_pty.host.events import Numbered
+from agent_pty.host.evidence.session_evidence import SessionEvidence
+from agent_pty.host.evidence.tree_looks import TreeLooks
+from agent_pty.host.gate.policy_in_force import PolicyInForce
+from agent_pty.host.gate.session_gate import Rules
 from agent_pty.host.session import Session
+from agent_pty.host.terminal.device import PtyDevice
 from agent_pty.host.terminal.output import Taken, TerminalOutput
 from agent_pty.ops.model import Spec, State
 from agent_pty.process.tree import Root
+from support.spool import new_ring
 from support.terminal import recorder
 
 
@@ -53,16 +59,19 @@ def session(kind: type[TerminalOutput], name: str, directory: Path) -> tuple[Ses
     """Open a session on a real terminal; the program's end of it is ours to write to."""
     directory.mkdir()
     master, slave = os.openpty()
-    output = kind.create(str(directory), rows=24, cols=80, keep=1 << 20, nonce="5eed")
+    output = kind.create(str(directory), new_ring(), rows=24, cols=80, keep=1 << 20, nonce="5eed")
     root = Root(pid=os.getpid(), birth=None, instance=name, terminal=None, keeper=None)
     made = Session(
         spec(name),
-        master=master,
+        device=PtyDevice(master),
         root=root,
         output=output,
-        recorder=recorder(directory),
+        evidence=SessionEvidence(
+            recorder=recorder(directory), recording=None, looks=TreeLooks(str(directory))
+        ),
         perform=unasked,
         watcher=unwatched,
+        rules=Rules(in_force=PolicyInForce(), approvals=f"{directory}/approvals.json"),
     )
     made.start(owed=b"", recovered=False)
     return made, slave
@@ -81,9 +90,11 @@ def test_lif_09_a_failing_reader_is_one_sessions_trouble(
 
         os.write(bad_end, b"boom\n")
         with pytest.raises(SessionEnded, match="poison"):
-            await bad.waits.wait(until=["never"], fail_on=[], patience=30, since=None)
+            await bad.waits.wait(until=["never"], fail_on=[], patience=30, since=None, files=False)
         os.write(good_end, b"still here\n")
-        seen = await good.waits.wait(until=["still here"], fail_on=[], patience=30, since=None)
+        seen = await good.waits.wait(
+            until=["still here"], fail_on=[], patience=30, since=None, files=False
+        )
 
         assert seen.matched == "still here"
         assert bad.terminal.state is State.LOST

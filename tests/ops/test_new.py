@@ -18,6 +18,7 @@ class Info:
     id: str
     instance: str = "i-1"
     pid: int = 42
+    guard: None = None
 
 
 class FakeRegistry:

@@ -17,6 +17,7 @@ from agent_pty.core.layout import Layout
 from agent_pty.daemon.daemon import Daemon
 from agent_pty.ops.op import Op
 from agent_pty.store.home import prepare
+from agent_pty.store.policy_store import KeptPolicy
 from agent_pty.transports.caller import Caller, HandedOver, Streaming
 from agent_pty.words import agent_pty
 from agent_pty.words.reference import reference
@@ -99,7 +100,7 @@ def ask(home: Path, request: dict[str, Any]) -> Any:
     prepare(where)
 
     async def story() -> bytes | Ear:
-        daemon = Daemon(where, isolated=False, relisten=nothing, adopt=nothing)
+        daemon = Daemon(where, isolated=False, relisten=nothing, adopt=nothing, policy=KeptPolicy())
         answer = await daemon.handle(msgspec.json.encode(request), CALLER)
         assert not isinstance(answer, HandedOver)
         if isinstance(answer, Streaming):

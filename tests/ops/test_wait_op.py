@@ -87,10 +87,12 @@ def test_one_condition_is_a_list_of_one() -> None:
     session = FakeSession()
 
     assert ask(OP, session, id="x", until="ready") == "observation"
-    assert session.asked == {"until": ["ready"], "fail_on": [], "patience": 30.0, "since": None}
+    first = {"until": ["ready"], "fail_on": [], "patience": 30.0, "since": None, "files": True}
+    assert session.asked == first
 
-    ask(OP, session, id="x", until=["a", "b"], fail_on="c", timeout_ms=250, since=7)
-    assert session.asked == {"until": ["a", "b"], "fail_on": ["c"], "patience": 0.25, "since": 7}
+    ask(OP, session, id="x", until=["a", "b"], fail_on="c", timeout_ms=250, since=7, files=False)
+    later = {"until": ["a", "b"], "fail_on": ["c"], "patience": 0.25, "since": 7, "files": False}
+    assert session.asked == later
 
 
 def test_no_time_is_a_test() -> None:
@@ -157,6 +159,7 @@ def test_each_host_gets_the_same_wait() -> None:
         "until": ["x", "y"],
         "fail_on": "z",
         "timeout_ms": 5,
+        "files": False,
     }
 
 

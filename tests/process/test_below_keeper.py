@@ -16,7 +16,7 @@ from agent_pty.core.process_mark import process_mark
 from agent_pty.process import below_keeper, table
 from agent_pty.process.tree import INSTANCE_VARIABLE, KilledTrees
 from support.agent import alive, eventually
-from support.keeper import Talk, keeper, read_until
+from support.keeper import Talk, keeper, master_of, read_until
 
 STAY = "exec /bin/sleep 1000 </dev/null >/dev/null 2>&1"
 # Takes its mark away, as a program that sets its limits would.
@@ -44,7 +44,7 @@ class Home:
         )
         self.programs[instance] = spawned["pid"]
         self._talk.ask(do="hand", instance=instance, host="home", spec=None)
-        (master,) = self._talk.event("adopt").fds
+        master = master_of(self._talk.event("adopt"))
         self._masters.append(master)
         said = re.search(rb"up:(\d+):", read_until(master, b":\r\n"))
         assert said is not None

@@ -11,7 +11,7 @@ import pytest
 
 from agent_pty.process import table, tree
 from agent_pty.process.tree import INSTANCE_VARIABLE, KilledTrees, Root
-from support.keeper import Talk, keeper, read_until, wait_for_end
+from support.keeper import Talk, keeper, master_of, read_until, wait_for_end
 
 # Says its pid on the terminal once it is where it wants to be, and stays.
 LEAF = "echo up:$$:; exec /bin/sleep 1000"
@@ -63,7 +63,7 @@ class Garden:
             instance, "sh", "-c", f"{script}\nread x", env={INSTANCE_VARIABLE: instance}
         )
         self._talk.ask(do="hand", instance=instance, host="garden", spec=None)
-        (master,) = self._talk.event("adopt").fds
+        master = master_of(self._talk.event("adopt"))
         self._masters.append(master)
         said = re.search(rb"up:(\d+):", read_until(master, b":\r\n"))
         assert said is not None

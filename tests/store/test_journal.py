@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,36 @@ def test_log_37_an_event_costs_the_same_in_a_long_journal(tmp_path: Path) -> Non
     ]
     assert numbers[0] == 4991
     assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_two_who_sync_both_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The second must not be told that the disk has what the first is still writing to it.
+    """
+    journal = Journal(str(tmp_path), name="work", instance="one")
+    journal.append(Kill())
+    begun, go_on, done = threading.Event(), threading.Event(), list[str]()
+
+    def slow(_fd: int) -> None:
+        begun.set()
+        go_on.wait(60)
+        done.append("disk")
+
+    def follow() -> None:
+        journal.sync()
+        done.append("second")
+
+    monkeypatch.setattr(os, "fdatasync", slow)
+    first = threading.Thread(target=journal.sync)
+    second = threading.Thread(target=follow)
+    first.start()
+    begun.wait(60)
+    second.start()
+    assert done == []
+    go_on.set()
+    first.join()
+    second.join()
+
+    assert done == ["disk", "second"]

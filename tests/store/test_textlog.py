@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_pty.store import textlog
-from agent_pty.store.textlog import Excerpt, LogPositions, TextLog
+from agent_pty.store.textlog import Excerpt, LogPositions, TextLog, last_text
 
 EVERYTHING = 1 << 60
 
@@ -293,3 +293,39 @@ def test_cursors_grow_and_lead_back(lines: list[tuple[int, list[int]]]) -> None:
             assert [one.place(cursor) for cursor, _ in given_out] == [at for _, at in given_out]
             assert one.shift == log.shift
         log.close()
+
+
+@given(
+    lengths=st.lists(st.integers(1, 40), max_size=30),
+    keep=st.integers(1, 200),
+    most=st.integers(1, 300),
+)
+@settings(max_examples=50)
+def test_the_end_of_the_text_can_be_read_without_its_writer(
+    lengths: list[int], keep: int, most: int
+) -> None:
+    """
+    Whatever the files are, the last bytes come back with the place at which they begin.
+    """
+    with small_files() as directory:
+        log = TextLog(directory, keep=keep)
+        for number, length in enumerate(lengths):
+            log.append(str(number % 10).encode() * length)
+        log.flush()
+
+        found = last_text(directory, most=most)
+
+        start = max(log.first, log.committed - most)
+        assert found == Excerpt(place=start, text=log.read(start, most).text)
+        log.close()
+
+
+def test_the_end_of_the_text_has_no_hole(tmp_path: Path) -> None:
+    """
+    What stands before a part that could not be kept is left out: it would look like one text.
+    """
+    (tmp_path / "text.0").write_bytes(b"before")
+    (tmp_path / "text.10").write_bytes(b"after ")
+    (tmp_path / "text.16").write_bytes(b"it")
+
+    assert last_text(str(tmp_path), most=100) == Excerpt(place=10, text=b"after it")

@@ -19,6 +19,8 @@ from typing import Any
 
 from agent_pty.client.connection import Connection, connect
 from agent_pty.core.layout import Layout, layout
+from agent_pty.errors import AgentPtyError
+from agent_pty.store.home import left_behind
 
 # The script as it is installed.
 AGENT_PTY = os.path.join(os.path.dirname(sys.executable), "agent-pty")
@@ -140,6 +142,16 @@ class Agent:
         """Return every living process that carries this home in its environment."""
         mark = f"AGENT_PTY_HOME={self.home}".encode()
         return [pid for pid in _pids() if mark in _environment(pid)]
+
+    def stop(self) -> None:
+        """Stop the daemon if one runs, without the command; that takes as long as many tests."""
+        try:
+            with connect(self.layout, start=False) as connection:
+                connection.ask("shutdown", keep=False)
+                connection.until_closed()
+        except AgentPtyError:
+            if left_behind(self.layout):
+                self.cli("stop")
 
     def reap(self) -> None:
         """End whatever is left, by pid, and remove the home."""

@@ -18,9 +18,10 @@ import msgspec
 
 from agent_pty.core.frame import Frame, FrameReader, Kind, encoded
 from agent_pty.core.layout import Layout
+from agent_pty.daemon.record import Record
 from agent_pty.errors import AgentPtyError
-from agent_pty.host.message import Message, decoded
-from agent_pty.ops.model import Described, Spec, State
+from agent_pty.host.message import Message, UsePolicy, decoded
+from agent_pty.ops.model import Described, HostReport, Spec, State
 from agent_pty.ops.op import failure
 
 P = ParamSpec("P")
@@ -161,6 +162,14 @@ def response(request: Frame, body: bytes) -> Frame:
     return Frame(kind=Kind.RESPONSE, number=request.number, body=body)
 
 
+def _is_policy(frame: Frame) -> bool:
+    """Whether a request says which rules count: every host is told first, and obeys."""
+    try:
+        return isinstance(decoded(frame.body)[0], UsePolicy)
+    except msgspec.DecodeError:
+        return False
+
+
 class FakeHost(asyncio.Protocol):
     """The host's end of a socket: it keeps every frame and answers only what a test says."""
 
@@ -171,10 +180,15 @@ class FakeHost(asyncio.Protocol):
         self._connected = asyncio.Event()
         self._closed = asyncio.Event()
         self._lively = False
+        self._dies_when_asked = False
 
     def be_lively(self, *, lively: bool = True) -> None:
         """Answer a question for a sign of life by itself from now on, or no longer."""
         self._lively = lively
+
+    def die_when_asked(self) -> None:
+        """Close the connection, as the end of the process would, when anything arrives."""
+        self._dies_when_asked = True
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Remember where answers go."""
@@ -183,9 +197,14 @@ class FakeHost(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Keep what arrives."""
+        if self._dies_when_asked:
+            self.close()
+            return
         for frame in self._reader.feed(data):
             if self._lively and frame.kind is Kind.PING:
                 self.send(Frame(kind=Kind.PONG, number=frame.number))
+            elif frame.kind is Kind.REQUEST and _is_policy(frame):
+                self.answer(frame)
             else:
                 self._frames.put_nowait(frame)
 
@@ -247,12 +266,17 @@ class FakeLink:
         self.pid = pid
         self.responsive = responsive
         self.pings = 0
+        self.introduced: HostReport | None = None
         self.asked: list[Any] = []
         self.answers: dict[type, Any] = {}
 
     def ping(self) -> None:
         """Count the questions for a sign of life."""
         self.pings += 1
+
+    def introduce(self, report: HostReport) -> None:
+        """Note what the host says of itself."""
+        self.introduced = report
 
     async def control(self, asked: Any) -> Any:
         """Answer what the test has said: a value, an error, a future or a function."""
@@ -292,3 +316,19 @@ class FakePool:
     async def dismiss(self, name: str) -> None:
         """Note which host is not needed any more."""
         self.dismissed.append(name)
+
+
+class FakePast:
+    """Notes the names of sessions that are about to be forgotten, and of those that are."""
+
+    def __init__(self) -> None:
+        self.ending_names: list[str] = []
+        self.ended_names: list[str] = []
+
+    def ending(self, record: Record) -> None:
+        """Note it."""
+        self.ending_names.append(record.name)
+
+    def ended(self, record: Record) -> None:
+        """Note it."""
+        self.ended_names.append(record.name)

@@ -93,6 +93,13 @@ def keeper() -> Iterator[tuple[Layout, Talk]]:
         shutil.rmtree(home, ignore_errors=True)
 
 
+def master_of(adopt: Message) -> int:
+    """Return the terminal that a host was handed, without the spool."""
+    master, spool = adopt.fds
+    os.close(spool)
+    return master
+
+
 def wait_for_end(handle: int) -> None:
     """Return when the process behind a handle has ended."""
     if not select.select([handle], [], [], _SECONDS)[0]:

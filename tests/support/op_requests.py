@@ -14,6 +14,7 @@ Fields = dict[str, Any]
 # A value for each field that some op requires. A new op with a required field that is not here
 # fails the tests: give that field a value.
 _EXAMPLES: Fields = {
+    "at": "1",
     "argv": ["true"],
     "cell": "no-such-cell",
     "code": "true",
@@ -22,16 +23,21 @@ _EXAMPLES: Fields = {
     "direction": "down",
     "keys": ["x"],
     "message": "done",
+    "other": "no-such-fork",
     "repo": "/tmp",
+    "request": "00000000-00000000",
     "row": 1,
     "rows": 30,
     "signal": "CONT",
     "since": 0,
     "steps": [{"op": "resize", "rows": 30, "cols": 90}],
+    "target": "no-such-session:0.0",
     "text": "x",
     "to_col": 2,
     "to_row": 2,
     "until": "idle:1ms",
+    "value": "a secret",
+    "what": "terminal_stop",
 }
 # Fields that hold the names of sessions.
 _OF_SESSION: dict[str, Any] = {

@@ -11,6 +11,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -28,6 +29,8 @@ StrictModes no
 UsePAM no
 PasswordAuthentication no
 PermitRootLogin yes
+# bash reads the account's ~/.bashrc for a command that ssh starts, but not within another shell.
+SetEnv SHLVL=2
 ForceCommand exec env -i HOME={directory} TERM="$TERM" PATH={path} PS1='user@remote:\\w\\$ ' {shell}
 """
 
@@ -79,10 +82,25 @@ def _checked(command: str, log: Path) -> str:
     `tty`, as nearly every system has it.
     """
     words = [*shlex.split(command), "-tt"]
-    done = subprocess.run(words, input=b"exit\n", capture_output=True, timeout=60, check=False)
-    if done.returncode == 255:  # as ssh says that there is no connection
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as login:
+        assert login.stdin is not None
+        assert login.stdout is not None
+        # What is typed before the shell is ready may be lost as it sets its terminal up.
+        _read_to(login.stdout, (b"$ ", b"# "))
+        with contextlib.suppress(BrokenPipeError):  # nobody was let in
+            login.stdin.write(b"exit\n")
+            login.stdin.flush()
+        login.stdout.read()
+    if login.returncode == 255:  # as ssh says that there is no connection
         pytest.skip(f"sshd lets nobody in here: {log.read_text()[-300:]}")
     return command
+
+
+def _read_to(stream: IO[bytes], ends: tuple[bytes, ...]) -> None:
+    """Read until one of *ends* or the end of the stream."""
+    seen = b""
+    while not seen.endswith(ends) and (more := os.read(stream.fileno(), 4096)):
+        seen += more
 
 
 def _free_port() -> int:

@@ -12,12 +12,15 @@ from pathlib import Path
 
 from agent_pty.core.mark import PlacedMark
 from agent_pty.host.events import Event, EventLog, Signal
+from agent_pty.host.evidence.cleaning import Cleaner
 from agent_pty.host.evidence.recorder import Recorder
+from agent_pty.host.terminal.device import PtyDevice
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.model import Spec
 from agent_pty.process.tree import Root
 from agent_pty.store.journal import Journal
+from support.spool import new_ring
 
 NONCE = "5eed"
 
@@ -33,6 +36,15 @@ class Heard:
         self.events.append(event)
 
 
+class Forgetful:
+    """Remembers nothing that was typed."""
+
+    typed = (0, b"")
+
+    def note_typed(self, held: bytes) -> None:
+        """Forget it."""
+
+
 def recorder(directory: Path) -> Recorder:
     """Return what records a session in a directory of the test."""
     spec = Spec(
@@ -46,7 +58,7 @@ def recorder(directory: Path) -> Recorder:
         started_at="",
     )
     journal = Journal(str(directory), name="test", instance="test")
-    return Recorder(journal, spec, os.getpid(), lambda _journal: None)
+    return Recorder(journal, spec, Cleaner(), lambda _journal: None, Forgetful())
 
 
 class Program:
@@ -54,7 +66,7 @@ class Program:
 
     def __init__(self, directory: Path, *, rows: int = 24, cols: int = 80) -> None:
         self.output = TerminalOutput.create(
-            str(directory), rows=rows, cols=cols, keep=1 << 30, nonce=NONCE
+            str(directory), new_ring(), rows=rows, cols=cols, keep=1 << 30, nonce=NONCE
         )
         self.master, self._slave = os.openpty()
         os.set_blocking(self.master, False)
@@ -67,7 +79,7 @@ class Program:
         self.terminal = Terminal(
             "test",
             self.recorder,
-            master=self.master,
+            device=PtyDevice(self.master),
             root=root,
             output=self.output,
             log=self.log,
@@ -119,6 +131,7 @@ class Program:
         os.close(self.master)
         os.close(self._slave)
         self.output.close()
+        self.recorder.close()
 
 
 @contextlib.contextmanager

@@ -54,7 +54,23 @@ PUBLISHED: list[tuple[events.Event, str]] = [
         "cell 01234567 waiting for input",
     ),
     (events.Notify(cursor=0, who="ci@k:1", message="green"), "note from ci@k:1: green"),
+    (
+        events.ApprovalRequested(
+            cursor=0, by=AGENT, request="3f-1", rule="rm -rf", command="rm -rf \u202ex", cwd="/srv"
+        ),
+        (
+            "request 3f-1: an agent needs an approval (rm -rf) in /srv: rm -rf \\u202ex  "
+            "! 1 character was escaped: it would not show, or would show as another"
+        ),
+    ),
+    (
+        events.ApprovalDecided(
+            cursor=0, by=Principal(kind="human"), request="3f-1", rule="rm -rf", approved=False
+        ),
+        "request 3f-1: denied by a person (rm -rf)",
+    ),
     (events.MarkForged(cursor=0, count=2), "wrote 2 forged marks"),
+    (events.OutputGap(cursor=0, reason="tmux was away"), "output was lost: tmux was away"),
     (events.Exited(cursor=0, exit_code=None, signal=15), "ended by signal 15"),
     (events.Exited(cursor=0, exit_code=None, signal=None), "exited, status unknown"),
     (events.Lost(cursor=0, diagnosis="no host"), "lost: no host"),

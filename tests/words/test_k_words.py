@@ -1584,7 +1584,13 @@ def test_trial_18_a_wait_says_which_condition_and_what_it_found() -> None:
     assert heard.asked == [
         (
             "wait",
-            {"id": "work", "until": ["regex:up", "b"], "fail_on": None, "timeout_ms": 500},
+            {
+                "id": "work",
+                "until": ["regex:up", "b"],
+                "fail_on": None,
+                "timeout_ms": 500,
+                "files": False,
+            },
         )
     ]
 

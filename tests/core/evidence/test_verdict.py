@@ -136,3 +136,17 @@ def test_another_key_is_not_trusted() -> None:
         with pytest.raises(BadCheckpoint) as bad:
             opened([forged])
         assert said in bad.value.reason
+
+
+def test_two_heads_for_one_count_fail_whichever_the_journal_has() -> None:
+    """
+    Somebody had a rewritten journal signed: the earlier signature still counts.
+    """
+    before, after = journal(3), journal(3, text="another")
+    checkpoints = opened(chain(before, 3)) + [
+        msgspec.structs.replace(one, number=2) for one in opened(chain(after, 3))
+    ]
+
+    for lines in (before, after):
+        verdict = judged(lines, checkpoints)
+        assert (verdict.result, verdict.error) == ("failed", "event 3: another one was signed")

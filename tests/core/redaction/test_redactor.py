@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent_pty.core.redaction.key_block import headless_keys
 from agent_pty.core.redaction.redactor import LONGEST_LINE, Redactor, redacted
 
 SECRET = "hunter2-FAKE-pw"
@@ -243,3 +244,49 @@ def test_what_is_redacted_stays_as_it_is(pieces: list[str]) -> None:
 
     assert GITHUB not in once
     assert redacted(once).count("[REDACTED") >= once.count("[REDACTED")
+
+
+def test_red_10_a_known_value_of_several_lines_goes_line_by_line() -> None:
+    """
+    A line is all that is ever looked at.
+    """
+    redactor = Redactor([b"alpha-bravo-1177\ncharlie-delta-2288\nx"])
+    clean = redactor.feed(b"a alpha-bravo-1177\r\ncharlie-delta-2288\r\nx x\r\n")
+
+    assert b"1177" not in clean
+    assert b"2288" not in clean
+    assert clean.endswith(b"x x\r\n")
+
+
+KEY_LINES = ["MIIEpAIBAAKCAQEA" + "q7Zx" * 12] * 8
+
+
+def test_red_07_a_pager_that_draws_its_prompt_does_not_end_a_key() -> None:
+    """
+    It stands between two lines of the key, and is overwritten by the second.
+    """
+    redactor = Redactor()
+    page = "".join(f"{line}\r\n" for line in KEY_LINES[:4])
+    rest = "".join(f"{line}\r\n" for line in KEY_LINES[4:])
+    text = (
+        f"-----BEGIN PRIVATE KEY-----\r\n{page}:\r\x1b[K{rest}-----END PRIVATE KEY-----\r\n$ ls\r\n"
+    )
+
+    clean = redactor.feed(text.encode()) + redactor.close()
+
+    assert b"q7Zx" not in clean
+    assert clean.endswith(b"$ ls\r\n")
+
+
+def test_the_middle_of_a_key_is_found_in_an_excerpt() -> None:
+    """
+    Without its beginning and its end; a certificate shows what it is.
+    """
+    middle = "\n".join(["some text", *KEY_LINES, ":"]).encode()
+    certificate = "\n".join(["-----BEGIN CERTIFICATE-----", *KEY_LINES, ":"]).encode()
+
+    ((start, end),) = headless_keys(middle)
+
+    assert b"q7Zx" not in middle[:start] + middle[end:]
+    assert headless_keys(certificate) == []
+    assert headless_keys(b"\n".join([b"x" * 63] * 9)) == []

@@ -14,6 +14,7 @@ from agent_pty.host.cells.output_range import OutputRange
 from agent_pty.host.cells.results import Results
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.cell_model import Status
+from support.spool import new_ring
 
 KEPT = 64
 REMEMBERED = 1000
@@ -22,7 +23,9 @@ REMEMBERED = 1000
 @pytest.fixture
 def output(tmp_path: Path) -> Iterator[TerminalOutput]:
     """A session's output, of which there is none."""
-    made = TerminalOutput.create(str(tmp_path), rows=24, cols=80, keep=1 << 20, nonce="5eed")
+    made = TerminalOutput.create(
+        str(tmp_path), new_ring(), rows=24, cols=80, keep=1 << 20, nonce="5eed"
+    )
     opened: AbstractContextManager[TerminalOutput] = closing(made)
     with opened as one:
         yield one

@@ -112,8 +112,8 @@ class Handled:
 class EmptyLine:
     """A prompt at which nothing was typed."""
 
-    async def require_empty(self) -> None:
-        """Find nothing."""
+    async def admit(self, code: str) -> None:
+        """Find nothing, and permit everything."""
 
 
 EMPTY = cast("LineCheck", EmptyLine())
@@ -187,8 +187,8 @@ async def session(
             yield opened
         finally:
             opened.runner.close()
-            one.terminal._stop_reading()
-            one.terminal._close_exit_watch()
+            one.terminal.stop_reading()
+            one.terminal._program.close()
 
 
 @pytest.fixture(autouse=True)

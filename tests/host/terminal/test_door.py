@@ -16,8 +16,13 @@ from agent_pty.core.chord import chord
 from agent_pty.errors import Busy, SessionEnded
 from agent_pty.host import events
 from agent_pty.host.cells.line_check import LineQuestion
+from agent_pty.host.evidence.session_evidence import SessionEvidence
+from agent_pty.host.evidence.tree_looks import TreeLooks
+from agent_pty.host.gate.policy_in_force import PolicyInForce
+from agent_pty.host.gate.session_gate import Rules
 from agent_pty.host.principal import SYSTEM, Principal
 from agent_pty.host.session import Session
+from agent_pty.host.terminal.device import PtyDevice
 from agent_pty.host.terminal.input_kind import InputKind
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.host.terminal.writer import Writer
@@ -74,7 +79,7 @@ def test_the_master_leaves_the_terminal_only_for_the_keeper() -> None:
         if isinstance(node, ast.Attribute) and node.attr in {"master", "_master"}
     }
 
-    assert asked == {"host.py", "terminal/terminal.py"}
+    assert asked == {"custody.py"}
 
 
 def test_a_second_way_in_is_found(tmp_path: Path) -> None:
@@ -124,12 +129,15 @@ def session_on(one: Program, monkeypatch: pytest.MonkeyPatch) -> Session:
     root = Root(pid=os.getpid(), birth=None, instance="i", terminal=None, keeper=None)
     session = Session(
         spec,
-        master=os.dup(one.master),
+        device=PtyDevice(os.dup(one.master)),
         root=root,
         output=one.output,
-        recorder=one.recorder,
+        evidence=SessionEvidence(
+            recorder=one.recorder, recording=None, looks=TreeLooks(one.output.directory)
+        ),
         perform=unasked,
         watcher=lambda _session, _numbered: None,
+        rules=Rules(in_force=PolicyInForce(), approvals=f"{one.output.directory}/approvals.json"),
     )
     session.start(owed=b"", recovered=False)
     return session
@@ -151,6 +159,7 @@ def test_every_kind_of_input_is_seen_at_the_door(monkeypatch: pytest.MonkeyPatch
         await given.paste("paste", enter=False)
         await given.keys([chord("up")], pause=0)
         await given.click(row=0, col=0, button="left", count=1, mods=frozenset())
+        await given.enter_secret(b"secret", by=PERSON)
         await given.press(b"attached", kind=InputKind.ATTACH, by=PERSON)
         await given.press(b"code\r", kind=InputKind.CELL)
         await given.press(b"\r", kind=InputKind.NUDGE, by=SYSTEM)

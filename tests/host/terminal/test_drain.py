@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from agent_pty.emulator import Emulator
 from agent_pty.host.terminal.drain import Preview, drain
 from agent_pty.host.terminal.output import TerminalOutput
+from support.spool import new_ring
 
 NONCE = "5eed"
 HELD = 4095  # what the kernel hands over in one read
@@ -58,7 +59,9 @@ def source() -> Iterator[Source]:
 def stream() -> Iterator[TerminalOutput]:
     """Give a stream with files of its own."""
     with tempfile.TemporaryDirectory() as directory:
-        made = TerminalOutput.create(directory, rows=24, cols=80, keep=1 << 20, nonce=NONCE)
+        made = TerminalOutput.create(
+            directory, new_ring(), rows=24, cols=80, keep=1 << 20, nonce=NONCE
+        )
         yield made
         made.close()
 

@@ -11,6 +11,7 @@ from agent_pty.core.pattern import compiled
 from agent_pty.host.terminal import pages
 from agent_pty.host.terminal.output import TerminalOutput
 from agent_pty.ops.op import LARGEST_PAGE
+from support.spool import new_ring
 
 ALL = 1 << 20
 
@@ -42,7 +43,7 @@ def program(*, keep: int = ALL) -> Iterator[Program]:
     """Give a program whose output is recorded in files of its own."""
     with tempfile.TemporaryDirectory() as directory:
         writer = Program(
-            TerminalOutput.create(directory, rows=24, cols=80, keep=keep, nonce="5eed")
+            TerminalOutput.create(directory, new_ring(), rows=24, cols=80, keep=keep, nonce="5eed")
         )
         yield writer
         writer.close()
