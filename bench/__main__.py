@@ -67,6 +67,7 @@ def _measure(options: argparse.Namespace) -> list[Result]:
             peers=peers,
             wanted=[peer.name for peer in peers],
             quick=options.quick,
+            earlier=options.earlier,
         )
         for name in options.only or ROWS:
             start = time.monotonic()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,11 +18,15 @@ class Verdict:
     met: bool
 
 
-def _below(row: str, what: str, limit: float, of: Callable[[Result], float]) -> _Rule:
+# Returns None if whom it compares with took no part.
+_Figure = Callable[[Result], float | None]
+
+
+def _below(row: str, what: str, limit: float, of: _Figure) -> _Rule:
     return _Rule(row=row, what=what, limit=limit, of=of, least=False)
 
 
-def _above(row: str, what: str, limit: float, of: Callable[[Result], float]) -> _Rule:
+def _above(row: str, what: str, limit: float, of: _Figure) -> _Rule:
     return _Rule(row=row, what=what, limit=limit, of=of, least=True)
 
 
@@ -32,15 +35,16 @@ class _Rule:
     row: str
     what: str
     limit: float
-    of: Callable[[Result], float]
+    of: _Figure
     least: bool
 
     def verdict(self, result: Result) -> Verdict:
+        """Compare; what was not measured is not met."""
         figure = self.of(result)
-        met = figure >= self.limit if self.least else figure <= self.limit
+        met = figure is not None and (figure >= self.limit if self.least else figure <= self.limit)
         return Verdict(
             what=self.what,
-            figure=f"{figure:.3g}",
+            figure="not measured" if figure is None else f"{figure:.3g}",
             limit=f"{'at least' if self.least else 'at most'} {self.limit:g}",
             met=met,
         )
@@ -58,40 +62,55 @@ def _median(result: Result) -> float:
     return result.ours.median
 
 
-def _share(result: Result) -> float:
-    return result.ratio(result.peers[0]) or 0.0
+def _share(result: Result) -> float | None:
+    return result.ratio(result.peers[0]) if result.peers else None
 
 
-def _times(peer: str) -> Callable[[Result], float]:
-    """How many times faster than one of the peers; 0 if it took no part."""
+def _times(peer: str) -> _Figure:
+    """How many times faster than one of the peers."""
 
-    def of(result: Result) -> float:
+    def of(result: Result) -> float | None:
         found = next((one for one in result.peers if one.name == peer), None)
-        return (result.ratio(found) if found is not None else None) or 0.0
+        return result.ratio(found) if found is not None else None
 
     return of
 
 
-def _means(peer: str) -> Callable[[Result], float]:
-    """The same by the means of all rounds; 0 if it took no part."""
+def _means(peer: str) -> _Figure:
+    """The same by the means of all rounds."""
 
-    def of(result: Result) -> float:
+    def of(result: Result) -> float | None:
         found = next((one for one in result.peers if one.name == peer), None)
-        return found.mean / result.ours.mean if found is not None else 0.0
+        return found.mean / result.ours.mean if found is not None else None
 
     return of
 
 
-def _of_python(result: Result) -> float:
-    """How many times as long as starting Python; infinite if that was not measured."""
+def _more_ms(result: Result) -> float:
+    """How many milliseconds more than what stands beside it."""
+    return (result.ours.median - result.peers[0].median) * 1000
+
+
+def _of_first(result: Result) -> float:
+    """How many times as long as what stands beside it."""
+    return result.ours.median / result.peers[0].median
+
+
+def _of_first_p99(result: Result) -> float:
+    """The same, of the slowest hundredth of each."""
+    return result.ours.percentile(99) / result.peers[0].percentile(99)
+
+
+def _of_python(result: Result) -> float | None:
+    """How many times as long as starting Python."""
     times = _times("python")(result)
-    return 1 / times if times else math.inf
+    return 1 / times if times else None
 
 
-def _of_sdk(result: Result) -> float:
-    """How many times as long as importing the MCP SDK; infinite if that was not measured."""
+def _of_sdk(result: Result) -> float | None:
+    """How many times as long as importing the MCP SDK."""
     times = _times("mcp import")(result)
-    return 1 / times if times else math.inf
+    return 1 / times if times else None
 
 
 def _cold(row: str, command: str, limit: float) -> _Rule:
@@ -120,9 +139,22 @@ RULES = (
     _below("schema of the tools", "schema of the six tools, bytes", 4000, _median),
     _above("PTY drain, plain", "drain, share of a bare loop, plain text", 0.5, _share),
     _above("PTY drain, colours", "drain, share of a bare loop, colours", 0.25, _share),
+    _above("redaction, build log", "redaction of plain logs, MB/s", 50, _median),
+    _above("redaction, server log", "... with identifiers and some secrets, MB/s", 50, _median),
+    _below("verdict, one command", "verdict on a command, p99 in ms", 5, _p99_ms),
+    _below("verdict, 4 KB", "verdict on 4 KB full of commands, p99 in ms", 5, _p99_ms),
+    _below("verdict, 1 MB", "verdict on 1 MB, p99 in ms", 100, _p99_ms),
+    _below("append at event 200,000", "append, times as long as at event 100", 2, _of_first),
+    _below("append at event 200,000", "... p99 against p99", 2, _of_first_p99),
+    _above("evidence, 50 MB plain", "evidence, share of the output before, plain", 0.7, _share),
+    _above("evidence, 50 MB colours", "evidence, share of the output before, colours", 0.7, _share),
+    _above("evidence, k run", "evidence, share of the k run rate before", 0.85, _share),
+    _below("exec, guarded", "guard, more ms for an exec, p50", 0.5, _more_ms),
+    _below("exec, guarded, flood", "... beside a flood, p50", 2, _more_ms),
     _below("memory with 1", "1 session, all our processes, MB", 65, _median),
     _below("memory with 20", "20 sessions, all our processes, MB", 80, _median),
     _below("memory per further session", "each further idle session, MB", 1, _median),
+    _below("slowest send beside 100 readers", "slowest send beside readers, ms", 100, _p50_ms),
     _below("10,000 pending waits", "10,000 pending waits, % of a core", 5, _median),
     _below("ten tasks, calls", "ten tasks by k, calls", 149, _median),
     _above("ten tasks, calls", "ten tasks, times fewer calls than tmux", 2, _times("tmux")),

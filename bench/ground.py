@@ -28,6 +28,8 @@ class Ground:
     peers: Sequence[Contestant]
     wanted: Sequence[str]
     quick: bool
+    # Where the commands of an earlier build of ours are, for rows with daemons of their own.
+    earlier: str | None = None
 
     @property
     def ours(self) -> tuple[Contestant, ...]:

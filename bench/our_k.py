@@ -15,10 +15,11 @@ _PATIENCE = 300
 
 
 class OurK:
-    """Two sessions: one to run cells in, one whose cell never ends."""
+    """Two sessions: one to run cells in, one whose cell never ends; they start in *directory*."""
 
-    def __init__(self, us: Ours) -> None:
+    def __init__(self, us: Ours, directory: str | None = None) -> None:
         self._us = us
+        self._directory = directory
         self._shell, self._busy = us.place.name(), us.place.name()
         self.k("new", self._shell, "bash")
         self.k("new", self._busy, "bash")
@@ -28,6 +29,7 @@ class OurK:
         """Run `k`."""
         done = subprocess.run(
             [os.path.join(self._us.programs, "k"), *words],
+            cwd=self._directory,
             env=self._us.env,
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -60,14 +60,23 @@ class Ours:
         await_end(handles)
 
 
-def make(connection: Connection, name: str, argv: list[str] = SHELL, **fields: Any) -> Any:
-    """Start a session in /tmp."""
-    return connection.ask("new", id=name, repo="/tmp", argv=argv, **fields)  # noqa: S108
+def make(
+    connection: Connection,
+    name: str,
+    argv: list[str] = SHELL,
+    *,
+    repo: str = "/tmp",  # noqa: S108
+    **fields: Any,
+) -> Any:
+    """Start a session in a directory."""
+    return connection.ask("new", id=name, repo=repo, argv=argv, **fields)
 
 
-def await_text(connection: Connection, name: str, text: str, seconds: float = 60) -> Any:
+def await_text(
+    connection: Connection, name: str, text: str, seconds: float = 60, **fields: Any
+) -> Any:
     """Return the observation of a wait."""
-    return connection.ask("wait", id=name, until=text, timeout_ms=int(seconds * 1000))
+    return connection.ask("wait", id=name, until=text, timeout_ms=int(seconds * 1000), **fields)
 
 
 def make_ready(connection: Connection, name: str) -> None:
@@ -77,9 +86,12 @@ def make_ready(connection: Connection, name: str) -> None:
 
 
 @contextlib.contextmanager
-def ours(place: Place, programs: str = PROGRAMS) -> Iterator[Ours]:
-    """Start a daemon and stop it at the end."""
+def ours(place: Place, programs: str = PROGRAMS, *, config: str = "") -> Iterator[Ours]:
+    """Start a daemon with a `config.toml` of this text, and stop it at the end."""
     us = Ours(place, programs)
+    if config:
+        with open(f"{us.env['AGENT_PTY_HOME']}/config.toml", "w", encoding="utf-8") as file:
+            file.write(config)
     # An error, but a daemon must say so; `list` does not start one.
     us.cli("read", "no-such-session", check=False)
     try:

@@ -39,9 +39,13 @@ def _line(row: str, series: Series, unit: Unit, ratio: str) -> str:
 def shown(figure: float, unit: Unit) -> str:
     """Return a figure with its unit; seconds in the unit that reads best.
 
-    >>> shown(0.00123, "s"), shown(12.5, "s"), shown(64.25, "MB"), shown(1234, "bytes")
-    ('1.23 ms', '12.50 s', '64.25 MB', '1,234 bytes')
+    >>> shown(0.0000421, "s"), shown(0.00123, "s"), shown(12.5, "s")
+    ('42.1 µs', '1.23 ms', '12.50 s')
+    >>> shown(64.25, "MB"), shown(1234, "bytes")
+    ('64.25 MB', '1,234 bytes')
     """
+    if unit == "s" and figure < 0.0001:
+        return f"{figure * 1e6:.3g} µs"
     if unit == "s" and figure < 1:
         return f"{figure * 1000:.3g} ms" if figure >= 0.1 else f"{figure * 1000:.2f} ms"
     if unit in ("calls", "bytes"):

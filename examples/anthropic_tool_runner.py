@@ -6,6 +6,7 @@ import os
 import httpx2
 from anthropic import Anthropic
 
+from agent_pty import Client
 from agent_pty.adapters.anthropic_sdk import runnable_tools
 
 TASK = "How many files are in /usr?"
@@ -46,3 +47,8 @@ with client:
     for message in runner:
         print(message.content)
 assert message.stop_reason == "end_turn"
+
+# What was done, for a reviewer: a page with a player, signed.
+with Client() as terminals:
+    newest = max(terminals.list(all=True), key=lambda one: one.started_at)
+    print("proof_html_path", terminals.session(newest.id).proof(instance=newest.instance).html_path)

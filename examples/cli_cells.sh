@@ -17,3 +17,6 @@ echo "status $status"
 # A command that asks comes back with its question, and goes on after the answer.
 k run example-cells 'read -p "Name? " name; echo "Hello $name"' || true
 k answer example-cells Ada
+
+# What was done, for a reviewer: a page with a player, signed.
+echo "proof_html_path $(agent-pty proof example-cells --html)"

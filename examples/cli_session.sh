@@ -15,3 +15,6 @@ agent-pty screen example-screen
 
 agent-pty keys example-screen q
 agent-pty wait example-screen --until exit --brief
+
+# What was done, for a reviewer: a page with a player, signed.
+echo "proof_html_path $(agent-pty proof example-screen --html)"

@@ -19,3 +19,6 @@ ask '{"op": "screen", "id": "example-http"}'
 grep --max-count 1 '"status": *"done"' < <(
     curl --silent --no-buffer "$url/watch?id=example-http&event=cell&since=0"
 )
+
+# What was done, for a reviewer: the path of a page with a player, signed.
+ask '{"op": "proof", "id": "example-http"}' | sed -n 's/.*"html_path": *"\([^"]*\)".*/proof_html_path \1/p'

@@ -20,6 +20,9 @@ async def main(url: str) -> None:
         print(screen.structured_content["data"]["text"])
         assert "42" in screen.structured_content["data"]["text"]
 
+        # What was done, for a reviewer: a page with a player, signed.
+        proof = await client.call_tool("terminal.proof", {"id": session})
+        print("proof_html_path", proof.structured_content["data"]["html_path"])
         await client.call_tool("terminal.kill", {"id": session})
 
 

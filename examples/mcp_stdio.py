@@ -1,10 +1,11 @@
 """An MCP client that starts `agent-pty mcp-stdio` itself, as Claude Code or Cursor do."""
 
 import asyncio
+import json
 import os
 
 from mcp import Client, StdioServerParameters
-from mcp.types import TextContent
+from mcp.types import TextContent, TextResourceContents
 
 
 async def main() -> None:
@@ -24,6 +25,11 @@ async def main() -> None:
         typed = {"input": "6 * 7", "submit": True, "until": "42", "wait_ms": 30000}
         assert "42" in await call(client, "pty_send", id=session, **typed)
         await call(client, "pty_stop", id=session)
+
+        # What was done, for a reviewer: a page with a player, signed.
+        (proof,) = (await client.read_resource(f"agent-pty://sessions/{session}/proof")).contents
+        assert isinstance(proof, TextResourceContents)
+        print("proof_html_path", json.loads(proof.text)["html_path"])
 
 
 async def call(client: Client, tool: str, **arguments: object) -> str:

@@ -7,6 +7,7 @@ from minisweagent.agents.default import DefaultAgent
 from minisweagent.models import get_model
 from minisweagent.models.test_models import make_output
 
+from agent_pty import Client
 from agent_pty.adapters.mini_swe_agent import AgentPtyEnvironment
 
 SYSTEM = """You work in one bash that lives on: cd, exports and background jobs stay.
@@ -36,3 +37,8 @@ for message in agent.messages:
     print(message["role"], message["content"])
 assert end["exit_status"] == "Submitted"
 assert "files" in end["submission"]
+
+# What was done, for a reviewer: a page with a player, signed.
+with Client() as client:
+    newest = max(client.list(all=True), key=lambda one: one.started_at)
+    print("proof_html_path", client.session(newest.id).proof(instance=newest.instance).html_path)

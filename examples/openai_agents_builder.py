@@ -6,6 +6,7 @@ import os
 from agents import Agent, RunConfig, Runner
 from agents.testing import ScriptedModel, assistant_message, function_call
 
+from agent_pty import Client
 from agent_pty.adapters.openai_agents import function_tools
 
 TASK = "How many files are in /usr?"
@@ -36,3 +37,8 @@ for item in result.new_items:
         print(item.output)
         assert "[exit: 0]" in item.output or has_key
 print(result.final_output)
+
+# What was done, for a reviewer: a page with a player, signed.
+with Client() as client:
+    newest = max(client.list(all=True), key=lambda one: one.started_at)
+    print("proof_html_path", client.session(newest.id).proof(instance=newest.instance).html_path)

@@ -21,6 +21,8 @@ async def main() -> None:
                 if event.facts.get("status") == "done":
                     break
 
+        # What was done, for a reviewer: a page with a player, signed.
+        print("proof_html_path", (await shells[0].proof()).html_path)
         for shell in shells:
             await shell.kill()
 

@@ -28,3 +28,6 @@ with Client() as client, client.new("bash --norc") as shell:
         shell.wait("never", timeout_ms=10)
     except WaitTimeout as late:
         print(late.code, late.details["observation"]["screen"]["cursor"])
+
+    # What was done, for a reviewer: a page with a player, signed.
+    print("proof_html_path", shell.proof().html_path)

@@ -17,3 +17,6 @@ def test_the_pager_shows_the_end(agent_pty: Client, tmp_path: Path) -> None:
     pager.expect_screen("line 100")
     pager.keys("q")
     pager.wait("exit")
+
+    # What was done, for a reviewer: a page with a player, signed.
+    assert Path(pager.proof().html_path).exists()

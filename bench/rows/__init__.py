@@ -6,7 +6,24 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from bench.ground import Ground
-from bench.rows import active, drain, flood, kill, memory, output, pending, rounds, schema, tasks
+from bench.rows import (
+    active,
+    append,
+    drain,
+    evidence,
+    flood,
+    guard,
+    kill,
+    memory,
+    output,
+    pending,
+    readers,
+    redaction,
+    rounds,
+    schema,
+    tasks,
+    verdict,
+)
 from bench.series import Result
 
 Row = Callable[[Ground], list[Result]]
@@ -16,10 +33,16 @@ ROWS: Mapping[str, Row] = {
     "schema": schema.run,
     "output": output.run,
     "drain": drain.run,
+    "redaction": redaction.run,
+    "verdict": verdict.run,
+    "append": append.run,
+    "evidence": evidence.run,
+    "guard": guard.run,
     "kill": kill.run,
     "flood": flood.run,
     "active": active.run,
     "pending": pending.run,
+    "readers": readers.run,
     "memory": memory.run,
     "tasks": tasks.run,
 }

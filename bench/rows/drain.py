@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pty
 import time
+from typing import Any
 
 from agent_pty.client.connection import Connection
 from bench import pouring
@@ -29,7 +30,7 @@ def _row(ground: Ground, *, colours: bool) -> Result:
     bare: list[float] = []
     with ours(ground.place) as us, us.connect() as connection:
         for _ in range(ground.pick(4, 2)):
-            we.append(size / _ours(connection, ground.place, path))
+            we.append(size / emptied(connection, ground.place, path))
             bare.append(size / _bare(path))
     os.unlink(path)
     return Result(
@@ -45,12 +46,20 @@ def _argv(path: str) -> list[str]:
     return ["sh", "-c", f"read _; {pouring.show(path)}"]
 
 
-def _ours(connection: Connection, place: Place, path: str) -> float:
+def emptied(
+    connection: Connection,
+    place: Place,
+    path: str,
+    *,
+    repo: str = "/tmp",  # noqa: S108
+    **wait: Any,
+) -> float:
+    """Return how long our host takes for a file; *wait* are further fields of the wait."""
     name = place.name()
-    make(connection, name, _argv(path))
+    make(connection, name, _argv(path), repo=repo)
     start = time.perf_counter()
     connection.ask("send", id=name, text="")
-    await_text(connection, name, pouring.END, seconds=120)
+    await_text(connection, name, pouring.END, seconds=120, **wait)
     taken = time.perf_counter() - start
     connection.ask("kill", id=name)
     return taken

@@ -7,6 +7,7 @@ import os
 import re
 from typing import Any
 
+from agent_pty import Client
 from bench.tasks.tool import Answer, Failed, Tool
 
 
@@ -25,6 +26,11 @@ class KAgent:
         """Start a session."""
         size = [word for name, count in options.items() for word in (f"--{name}", str(count))]
         self.k("new", *size, session, *command).need(f"OK {session}")
+
+    def person_enters(self, session: str, text: str) -> None:
+        """Let the user type what an agent must not: no call of the agent."""
+        with Client(home=self._tool.env["AGENT_PTY_HOME"], start=False) as client:
+            client.ask("secret", id=session, value=text)
 
     def json(self, *words: str) -> dict[str, Any]:
         """Run `k` and read the object that it printed."""

@@ -86,7 +86,7 @@ class PtyAgent:
     def person_types(self, session: str, text: str) -> None:
         """Let the user type what a model must not: no call of the agent."""
         with self._us.connect() as connection:
-            connection.ask("send", id=session, text=text)
+            connection.ask("secret", id=session, value=text)
 
 
 def _sure(answer: Answer) -> Answer:

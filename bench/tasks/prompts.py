@@ -32,6 +32,8 @@ _TALK = (
     ("at boot?", "n"),
 )
 _END = "Installed."
+# What shows after each answer.
+_FOLLOWING = (*(question for question, _ in _TALK[1:]), _END)
 
 
 def _prepare(folder: Folder) -> None:
@@ -46,9 +48,12 @@ def _check(folder: Folder, report: str) -> None:
 def _ours(agent: KAgent) -> str:
     agent.new("setup")
     seen = agent.k("run", "setup", _RUN)
-    for question, answer in _TALK:
+    for (question, answer), following in zip(_TALK, _FOLLOWING, strict=True):
         seen.need(question)
         seen = agent.k("answer", "setup", answer)
+        if "asks for a secret" in seen.text:
+            agent.person_enters("setup", answer)
+            seen = agent.k("wait", "setup", "--until", following)
     agent.k("kill", "setup")
     return seen.text
 
