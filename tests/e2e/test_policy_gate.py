@@ -468,6 +468,29 @@ def test_pol_23_lines_that_the_shell_joins_are_judged_together(
     assert (tmp_path / "build").exists()
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "dash"])
+def test_pol_23_lines_typed_while_a_command_runs_are_judged_together(
+    k: K, tmp_path: Path, shell: str
+) -> None:
+    """
+    The prompt after that command is not the end of a line that was typed before it was drawn.
+    """
+    session = k.new(f"pol23-ahead-{shell}", shell)
+    k.agent.ask("run", id=session, code=f"cd {tree(tmp_path)}; mkfifo go; PS2='more? '")
+    k.agent.ask("send", id=session, text="echo runs-$((1+1)); cat go")
+    k.agent.ask("wait", id=session, until="runs-2")
+    k.agent.ask("send", id=session, text="eval 'rm \\")
+    (tmp_path / "go").write_text("gone\n", encoding="utf-8")
+    k.agent.ask("wait", id=session, until="more? ")
+
+    error = refused(k.agent, session, "-rf build'")
+
+    assert error.details["rule"] in ("rm -rf", "opaque execution")
+    k.agent.ask("keys", id=session, keys=["ctrl-c"])
+    echoed(k.agent, session, "after")
+    assert (tmp_path / "build").exists()
+
+
 @pytest.mark.parametrize(
     ("program", "code"),
     [

@@ -13,6 +13,7 @@ from agent_pty.core.policy.policy_file import BUILT_IN
 from agent_pty.core.policy.program_gate import ProgramGate
 from agent_pty.core.policy.program_text import family_of, judged_text
 from agent_pty.core.policy.shell_scope import Scope
+from agent_pty.core.policy.unfinished import NOTHING
 from agent_pty.core.policy.verdict import judged
 
 RM = "rm -rf build"
@@ -62,6 +63,73 @@ def test_a_prompt_ends_what_waited_for_more() -> None:
 
     assert gate.certain
     assert gate.send(f"{RM}\r").rule == "rm -rf"
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 3])
+def test_a_prompt_after_an_earlier_command_ends_nothing(ahead: int) -> None:
+    """
+    A line that was typed while commands ran is read at the prompt after the last of them.
+    """
+    gate = LineGate()
+    gate.prompt()
+    for _ in range(ahead + 1):
+        gate.send("sleep 1\r")
+    gate.send("eval 'rm \\\r")
+
+    for _ in range(ahead + 1):
+        gate.ended()
+        gate.prompt()
+
+        assert gate.judge("-rf build'\r").verdict.rule == "rm -rf"
+        assert gate.judge(f"{RM}\r").verdict.rule == "rm -rf"
+
+
+def test_a_program_may_have_taken_what_was_typed_while_it_ran() -> None:
+    """
+    Its open quote must not hide the next command.
+    """
+    gate = LineGate()
+    gate.prompt()
+    gate.send("cat\r")
+    gate.send("it's nice\r")
+    gate.ended()
+
+    gate.prompt()
+
+    assert gate.judge(f"{RM}\r").verdict.rule == "rm -rf"
+    assert gate.send("ls\r").action == "allow"
+    gate.prompt()
+    assert gate.state.unfinished == NOTHING
+
+
+def test_what_is_typed_after_a_command_has_ended_is_for_the_shell() -> None:
+    """
+    Its prompt is not drawn yet, and still the line is the shell's alone: it is judged once.
+    """
+    gate = LineGate()
+    gate.prompt()
+    gate.send("true\r")
+    gate.ended()
+    gate.send("cat <<EOF\r")
+
+    gate.prompt()
+
+    assert gate.send(f"{RM}\r").action == "allow"
+    assert gate.send("EOF\r").action == "allow"
+    assert gate.send(f"{RM}\r").rule == "rm -rf"
+
+
+def test_a_line_that_many_programs_may_have_taken_is_not_known() -> None:
+    """
+    It is not judged for ever more possibilities: it needs an approval.
+    """
+    gate = LineGate()
+    for number in range(40):
+        gate.send(f"echo '{number}\r")
+        gate.send("sleep 1\r")
+        gate.prompt()
+
+    assert len(gate.state.unfinished) <= 8
 
 
 def test_text_that_was_typed_before_a_prompt_makes_the_line_uncertain() -> None:

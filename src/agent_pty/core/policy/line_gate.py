@@ -15,6 +15,15 @@ from agent_pty.core.policy.keystroke import Keystroke
 from agent_pty.core.policy.policy_file import BUILT_IN, Policy
 from agent_pty.core.policy.shell_scope import Scope
 from agent_pty.core.policy.shell_tree import missing_end
+from agent_pty.core.policy.unfinished import (
+    NOTHING,
+    STARTING,
+    Possible,
+    Reader,
+    Unfinished,
+    after_prompt,
+    distinct,
+)
 from agent_pty.core.policy.verdict import (
     ALLOWED,
     LONGEST,
@@ -27,6 +36,8 @@ from agent_pty.core.policy.verdict import (
 
 # So many lines may belong together: quotes, loops, here-documents.
 _MOST_CONTINUED = 1000
+# For so many possibilities a line is judged.
+_MOST_POSSIBLE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +46,10 @@ class State:
 
     line: InputLine
     scope: Scope
-    # Lines that were submitted and that the shell has not run, because it waits for more.
-    before: tuple[str, ...] = ()
+    # What the shell may have read before without running it; one of these is so.
+    unfinished: Possible = NOTHING
+    # Who reads what is typed next.
+    reader: Reader = STARTING
     # Whether the shell's line is surely the one above.
     certain: bool = True
     # Whether the shell takes parts of a line from its history; sessions switch that off.
@@ -87,7 +100,8 @@ class LineGate:
 
     def forget(self) -> None:
         """Nothing is known of what was typed before."""
-        self.become(replace(self._state, line=InputLine(opaque=True), before=(), certain=False))
+        line = InputLine(opaque=True)
+        self.become(replace(self._state, line=line, unfinished=NOTHING, certain=False))
 
     def use(self, policy: Policy) -> None:
         """Judge by these rules from now on."""
@@ -130,35 +144,44 @@ class LineGate:
         given_up, strokes = since_given_up(self.keystrokes(keys))
         known = self._state.certain or given_up
         known = known and all(one.kind != "edit" for one in strokes)
-        return self._judgement(line.feed(keys), line, scope, self._state.before, certain=known)
+        return self._judgement(line.feed(keys), line, scope, self._state.unfinished, certain=known)
 
     def judge_code(self, text: str) -> Judgement:
         """Judge text that an empty prompt is given as one unit."""
         line = InputLine()
         found = [Submitted(text, opaque=False)]
-        return self._judgement(found, line, self._scope(), (), certain=True)
+        return self._judgement(found, line, self._scope(), NOTHING, certain=True)
 
     def know(self, text: str, at: int, *, whole: bool) -> None:
         """Take over what the shell says of its line; *whole*: also of the lines before it."""
         line = InputLine()
         line.insert(text)
         line.move(at)
-        before = () if whole else self._state.before
-        self.become(replace(self._state, line=line, before=before, certain=True))
+        unfinished = NOTHING if whole else self._state.unfinished
+        self.become(replace(self._state, line=line, unfinished=unfinished, certain=True))
 
     def doubt(self) -> None:
         """The shell's line may be another one: something else may have taken what was typed."""
         if self._state.certain:
             self.become(replace(self._state, certain=False))
 
+    def ended(self) -> None:
+        """The shell says that a command has ended."""
+        reader = self._state.reader.ended()
+        if reader != self._state.reader:
+            self.become(replace(self._state, reader=reader))
+
     def prompt(self) -> None:
-        """The shell has drawn a prompt: no line waits for more.
+        """The shell has drawn a prompt: lines that it read before wait for nothing more.
 
         What was typed before it, without Enter, stands on the new line unless a program took it.
         """
-        line = self._state.line
+        line, reader = self._state.line, self._state.reader.prompted()
         certain = not line.text and not line.opaque and not line.keystrokes.begun
-        self.become(replace(self._state, before=(), certain=certain))
+        unfinished = after_prompt(self._state.unfinished)
+        self.become(replace(self._state, unfinished=unfinished, reader=reader, certain=certain))
+        if len(unfinished) > _MOST_POSSIBLE:
+            self.forget()
 
     def _scope(self) -> Scope:
         return self._state.scope.inner(self._state.scope.positional)
@@ -168,24 +191,23 @@ class LineGate:
         submitted: Iterable[Submitted | None],
         line: InputLine,
         scope: Scope,
-        before: tuple[str, ...],
+        unfinished: Possible,
         *,
         certain: bool,
     ) -> Judgement:
-        verdict, texts, expands = ALLOWED, list[str](), self._state.history_expansion
+        verdict, texts = ALLOWED, list[str]()
+        state = replace(self._state, line=line, scope=scope, unfinished=unfinished, certain=certain)
         lines = list(submitted)
         if sum(len(one.text) for one in lines if one is not None) > LONGEST:
-            after = replace(self._state, line=line, scope=scope, before=(), certain=certain)
-            return self._too_much(lines, after)
+            return self._too_much(lines, replace(state, unfinished=NOTHING))
         for one in lines:
             if one is None:  # Ctrl-C
-                before = ()
+                state = replace(state, unfinished=NOTHING, reader=state.reader.given_up())
                 continue
-            texts.append("\n".join([*before, one.text]))
-            expands |= switches_expansion_on(one.text)
-            found, before = self._submitted(one, scope, before, expands=expands)
+            found, text, state = self._submitted(one, state)
+            texts.append(text)
             verdict = stricter(verdict, found)
-        after = State(line, scope, before, certain=certain, history_expansion=expands)
+        after = state
         return Judgement(
             verdict=verdict, command="\n".join(texts), accept=lambda: self.become(after)
         )
@@ -196,16 +218,42 @@ class LineGate:
         verdict = judged(command, after.scope, self._policy)
         return Judgement(verdict=verdict, command=command, accept=lambda: self.become(after))
 
-    def _submitted(
-        self, line: Submitted, scope: Scope, before: tuple[str, ...], *, expands: bool
+    def _submitted(self, line: Submitted, state: State) -> tuple[Verdict, str, State]:
+        """Judge a line after everything that may be unfinished before it.
+
+        Return the strictest verdict, the text that it is about, and what is known afterwards.
+        """
+        expands = state.history_expansion or switches_expansion_on(line.text)
+        verdict, text, possible = ALLOWED, line.text, list[Unfinished]()
+        for before in state.unfinished:
+            together = "\n".join([*before.lines, line.text])
+            found, lines = self._joined(line, together, before.lines, state.scope, expands=expands)
+            possible.append(state.reader.continued(before, lines))
+            if not possible[1:] or stricter(verdict, found) is not verdict:
+                verdict, text = found, together
+        whole = any(not one.lines for one in possible)
+        after = replace(
+            state,
+            unfinished=distinct(possible),
+            reader=state.reader.submitted() if whole else state.reader,
+            history_expansion=expands,
+        )
+        return verdict, text, after
+
+    def _joined(
+        self,
+        line: Submitted,
+        together: str,
+        before: tuple[str, ...],
+        scope: Scope,
+        *,
+        expands: bool,
     ) -> tuple[Verdict, tuple[str, ...]]:
-        """Judge a line together with those before it that the shell has not run yet."""
-        together = "\n".join([*before, line.text])
+        """Judge a line together with those before it; return also what is unfinished then."""
+        span = (0, len(line.text))
         if line.opaque:
-            span = (0, len(line.text))
             return asking(OPAQUE, span, "keys whose effect only the shell knows are in it"), ()
         if expands and expands_history(line.text):
-            span = (0, len(line.text))
             return asking(OPAQUE, span, "only the shell knows what it takes from its history"), ()
         # What is too long to be followed is not parsed for its end, either.
         readable = len(before) < _MOST_CONTINUED and len(together) <= LONGEST

@@ -121,10 +121,12 @@ class Gate:
         )
 
     def notice(self, event: events.Event | events.Signal) -> None:
-        """See when the shell draws a prompt; asking it repaints the one that is there."""
+        """See when commands end and prompts are drawn; asking repaints the one that is there."""
         if not isinstance(event, events.Batch):
             return
         for placed in event.marks:
+            if placed.mark.kind == "D":
+                self._line.ended()
             if placed.mark.kind == "B" and placed.mark.number != self._prompt:
                 self._prompt = placed.mark.number
                 self._prompted.set()
