@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -184,6 +185,31 @@ def test_log_37_an_event_costs_the_same_in_a_long_journal(tmp_path: Path) -> Non
     ]
     assert numbers[0] == 4991
     assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_what_the_disk_did_not_take_is_recorded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    The error of a sync shows until the next event, and a gap stays in the record.
+    """
+
+    def broken(_fd: int) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    journal = opened(tmp_path)
+    journal.append(Kill())
+    with monkeypatch.context() as faulty:
+        faulty.setattr(os, "fdatasync", broken)
+        assert not journal.sync()
+
+    reason = "the disk did not take what was written: Input/output error"
+    assert journal.problem == reason
+    journal.append(Kill())
+    assert journal.problem is None
+    assert journal.sync()
+    assert kinds(tmp_path / "work.jsonl") == ["kill", "gap", "kill"]
+    assert reason in (tmp_path / "work.jsonl").read_text()
 
 
 def test_two_who_sync_both_wait_for_the_disk(

@@ -15,7 +15,15 @@ import msgspec
 from agent_pty import build, log
 from agent_pty.core.config import Config
 from agent_pty.core.layout import Layout
-from agent_pty.errors import AgentPtyError, BadConfig, Busy, Internal, SpawnFailed, UnknownSession
+from agent_pty.errors import (
+    AgentPtyError,
+    BadConfig,
+    Busy,
+    EvidenceUnavailable,
+    Internal,
+    SpawnFailed,
+    UnknownSession,
+)
 from agent_pty.host import message, principal, request
 from agent_pty.host.custody import custody_of
 from agent_pty.host.events import Numbered, encoded
@@ -254,10 +262,25 @@ class Host:
             return failure(UnknownSession(asked.name))
         principal.acting.set(asked.caller.acting_as("agent"))
         ledger = self._ledgers[session.spec.instance]
+        before = session.journal.sequence
         answer = await request.answer(session, ledger, payload, present=present)
-        if self._config.evidence.sync == "always":
-            await self._syncing.wait(session.journal)
+        wrote = session.journal.sequence != before
+        if wrote and self._config.evidence.sync == "always":
+            return await self._synced(session.journal) or answer
         return answer
+
+    async def _synced(self, journal: Journal) -> bytes | None:
+        """Return once the disk has what was written; an error if it does not take it."""
+        if await self._syncing.wait(journal):
+            return None
+        return failure(
+            EvidenceUnavailable(
+                f"{journal.path}: {journal.problem}; what was asked for may have been done, and "
+                "its record may not survive the machine: look at the disk",
+                path=journal.path,
+                delivery="unknown",
+            )
+        )
 
     async def _perform(self, session: Session, payload: bytes) -> bytes:
         return await request.answer(session, self._ledgers[session.spec.instance], payload)

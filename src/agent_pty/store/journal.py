@@ -194,16 +194,26 @@ class Journal:
                 raise
         self._size += len(data)
 
-    def sync(self) -> None:
-        """Return when the disk has everything; may be called from another thread."""
+    def sync(self) -> bool:
+        """Return whether the disk has everything by now; may be called from another thread.
+
+        If it has not, `problem` says so until the next event, and a gap before that event: the
+        kernel forgets what it could not write, so that trying again proves nothing.
+        """
         with self._syncing:  # who comes second waits for the first: only then the disk has it
-            if self._dirty and self._fd >= 0:
-                self._dirty = False
-                try:
-                    os.fdatasync(self._fd)
-                except OSError:
-                    self._dirty = True
-                    raise
+            if not self._dirty or self.closed:
+                return True
+            self._dirty = False
+            try:
+                os.fdatasync(self._fd)
+            except OSError as error:
+                if self.closed:  # meanwhile: then there is nothing to say
+                    return True
+                self._dirty = True
+                self._reason = f"the disk did not take what was written: {error.strerror}"
+                log.line(f"{self.path}: {self._reason}")
+                return False
+        return True
 
     # -- the file
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 
-from agent_pty import log
 from agent_pty.store.journal import Journal
 
 _WITHIN_SECONDS = 0.05
@@ -22,14 +21,15 @@ class Syncing:
 
     @property
     def lag_ms(self) -> int | None:
-        """How long after it was written something was durable, the last time; None: never yet."""
+        """How long it took until the disk had the last event; None: it has not yet."""
         return None if self._lag is None else int(self._lag * 1000)
 
-    async def wait(self, journal: Journal) -> None:
-        """Return when the disk has everything that was written so far."""
+    async def wait(self, journal: Journal) -> bool:
+        """Return whether the disk has everything that was written so far."""
         since = time.monotonic()
-        await asyncio.to_thread(_synced, {journal})
-        self._lag = time.monotonic() - since
+        done = await asyncio.to_thread(_synced, {journal})
+        self._note(done=done, since=since)
+        return done
 
     def wrote(self, journal: Journal) -> None:
         """Something was written: it is synced within a moment."""
@@ -45,16 +45,15 @@ class Syncing:
                 await asyncio.sleep(_WITHIN_SECONDS)
                 journals, self._dirty = self._dirty, set()
                 since = self._since
-                await asyncio.to_thread(_synced, journals)
-                self._lag = time.monotonic() - since
+                self._note(done=await asyncio.to_thread(_synced, journals), since=since)
         finally:
             self._task = None
 
+    def _note(self, *, done: bool, since: float) -> None:
+        self._lag = time.monotonic() - since if done else None
 
-def _synced(journals: set[Journal]) -> None:
-    for journal in journals:
-        try:
-            journal.sync()
-        except OSError as error:
-            if not journal.closed:  # meanwhile: then there is nothing to say
-                log.line(f"{journal.path} is not synced: {error}")
+
+def _synced(journals: set[Journal]) -> bool:
+    """Sync all of them, also after one has failed."""
+    failed = [journal for journal in journals if not journal.sync()]
+    return not failed
