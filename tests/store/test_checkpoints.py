@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,13 +156,36 @@ def test_two_rotations_without_a_signature_between_them_lose_no_key(tmp_path: Pa
     home = Home(tmp_path)
     home.sign()
     key = SigningKey(home.keys)
-    old, between, new = key.id, key.rotate(), key.rotate()
+    (old, between), (_, new) = key.rotate(), key.rotate()
 
     home.sign()
 
     changed = home.found()[-1]
     assert changed.key_change == KeyChange(before=old, reason="rotated")
     assert (changed.key, list(key.predecessors())) == (new, [between, old])
+
+
+def test_rotations_at_the_same_time_follow_one_another(tmp_path: Path) -> None:
+    """
+    Each key names one successor, so that the chain of keys leads back to the first one.
+    """
+    home = Home(tmp_path)
+    home.sign()
+    first = SigningKey(home.keys).id
+    begin = threading.Barrier(8)
+
+    def rotate(_number: int) -> tuple[str, str]:
+        begin.wait(60)
+        return SigningKey(home.keys).rotate()
+
+    with ThreadPoolExecutor(8) as pool:
+        steps = list(pool.map(rotate, range(8)))
+
+    key = SigningKey(home.keys)
+    chain = list(key.predecessors())
+    assert len(chain) == 8
+    assert chain[-1] == first
+    assert set(steps) == set(itertools.pairwise(reversed([key.id, *chain])))
 
 
 def test_a_damaged_key_is_named_with_a_remedy(tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ def key(call: Invocation) -> int:
     what = call.options.action
     if what == "rotate":
         _refuse_inside_session()
-        old = signing.id
-        new = signing.rotate()
+        old, new = signing.rotate()
         return call.show(
             {"id": new, "before": old}, f"{new} signs from now on; what {old} signed stays valid"
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import hashlib
 import os
 from collections.abc import Iterator
@@ -47,17 +48,19 @@ class SigningKey:
         signature: bytes = self._key.sign(data)
         return signature
 
-    def rotate(self) -> str:
-        """Make another key, which the old one names; its public half stays. Return the new name."""
-        old, sign = self.id, self._key.sign
-        key = _new_key()
-        public: bytes = key.public_key().public_bytes_raw()
-        named = f"{old} {sign(_NAMING + public).hex()}\n"
-        # First, so that a crash leaves the old key and not one that nobody has named.
-        atomic.replace(f"{self._directory}/{key_id(public)}{_NAMED_BY}", named.encode())
-        atomic.replace(self._private, _pem(key.private_bytes_raw()))
-        self._key = None
-        return self.id
+    def rotate(self) -> tuple[str, str]:
+        """Make another key, which the old one names; its public half stays. Return both names."""
+        with self._alone():
+            self._read()
+            old, sign = self._id, self._key.sign
+            key = _new_key()
+            public: bytes = key.public_key().public_bytes_raw()
+            named = f"{old} {sign(_NAMING + public).hex()}\n"
+            # First, so that a crash leaves the old key and not one that nobody has named.
+            atomic.replace(f"{self._directory}/{key_id(public)}{_NAMED_BY}", named.encode())
+            atomic.replace(self._private, _pem(key.private_bytes_raw()))
+            self._read()
+        return old, self._id
 
     def predecessors(self) -> Iterator[str]:
         """Yield the key that has named the present one its successor, the one before that, ..."""
@@ -97,7 +100,22 @@ class SigningKey:
     def _load(self) -> None:
         if self._key is not None and self._file == self._seen():
             return  # it was not replaced meanwhile
+        with self._alone():
+            self._read()
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other processes from making or replacing a key meanwhile."""
         make_private(self._directory)
+        fd = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _read(self) -> None:
+        """Read the key, or make the first one."""
         try:
             with open(self._private, "rb") as file:
                 key = _new_key(self._from_pem(file.read()))
