@@ -224,6 +224,24 @@ def test_red_10_values_of_the_environment_are_not_recorded(shared: Agent) -> Non
     assert "swordfish" not in file_of(shared, "known").read_text()
 
 
+def test_red_07_a_key_that_is_typed_while_its_host_dies_is_not_recorded(agent: Agent) -> None:
+    """
+    The line after the host's death belongs to the key, as those before it do.
+    """
+    agent.new("work", "cat")
+    body = "MIIEpAIBAAKCAQEA" + "q7Zx" * 12
+    for line in ("-----BEGIN PRIVATE KEY-----", body):
+        agent.ask("send", id="work", text=line)
+    slay(agent.pid_of("work"))
+
+    for line in (body, "q7Zx==", "-----END PRIVATE KEY-----", "after"):
+        agent.ask("send", id="work", text=line)
+
+    text = "".join(typed(agent, "work"))
+    assert "q7Zx" not in text
+    assert text.endswith("-----END PRIVATE KEY-----\rafter\r")
+
+
 def test_red_11_a_password_is_recorded_as_its_length(shared: Agent) -> None:
     """
     What a terminal does not show is not stored.

@@ -40,8 +40,9 @@ class Forgetful:
     """Remembers nothing that was typed."""
 
     typed = (0, b"")
+    key_lines = 0
 
-    def note_typed(self, held: bytes) -> None:
+    def note_typed(self, held: bytes, key_lines: int) -> None:
         """Forget it."""
 
 

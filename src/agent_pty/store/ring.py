@@ -24,8 +24,9 @@ AHEAD = 64 * 1024
 _VERSION = 1
 # Version, bytes ever written, bytes whose replies were sent, cursor of the last input, place at
 # which a reader was last shown the unfinished line, number of the last event, bytes that the
-# recording has. The last two are newer than the version: a spool without them has zeros there.
-_HEADER = struct.Struct("<QQQQQQQ")
+# recording has, lines that a private key which is being typed may still have. The last three are
+# newer than the version: a spool without them has zeros there.
+_HEADER = struct.Struct("<QQQQQQQQ")
 _START = 4096
 # Between the header and the bytes: input whose line has not ended, its length first.
 _TYPED = 256
@@ -58,7 +59,7 @@ class Ring:
         self._view = memoryview(self._map)
         fields: tuple[int, ...] = _HEADER.unpack_from(self._map)
         version, self.written, self.answered, self._input, self._shown = fields[:5]
-        self._event, self._recorded = fields[5:]
+        self._event, self._recorded, self._key_lines = fields[5:]
         if version != _VERSION:
             self._unmap()
             raise RingLost(f"the spool has version {version}, not {_VERSION}")
@@ -110,6 +111,11 @@ class Ring:
         """How many bytes the recording has; 0: none, or nobody knows."""
         return self._recorded
 
+    @property
+    def key_lines(self) -> int:
+        """How many lines a private key may still have that is being typed; 0: none is."""
+        return self._key_lines
+
     def note(
         self,
         *,
@@ -117,12 +123,14 @@ class Ring:
         shown: int | None = None,
         event: int | None = None,
         recorded: int | None = None,
+        key_lines: int | None = None,
     ) -> None:
         """Remember numbers across a crash."""
         self._input = self._input if input_cursor is None else input_cursor
         self._shown = self._shown if shown is None else shown
         self._event = self._event if event is None else event
         self._recorded = self._recorded if recorded is None else recorded
+        self._key_lines = self._key_lines if key_lines is None else key_lines
         self._store()
 
     @property
@@ -218,7 +226,7 @@ class Ring:
 
     def _store(self) -> None:
         fields = (self.written, self.answered, self._input, self._shown, self._event)
-        _HEADER.pack_into(self._map, 0, _VERSION, *fields, self._recorded)
+        _HEADER.pack_into(self._map, 0, _VERSION, *fields, self._recorded, self._key_lines)
 
 
 def is_unused(fd: int) -> bool:
@@ -241,7 +249,7 @@ def _begun(fd: int) -> mmap.mmap:
         _reserve(fd)
     if not is_unused(fd):  # what is there cannot be read, and the next host must not find it
         mapped[_START:] = bytes(len(mapped) - _START)
-    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0, 0, 0)
+    _HEADER.pack_into(mapped, 0, _VERSION, 0, 0, 0, 0, 0, 0, 0)
     return mapped
 
 

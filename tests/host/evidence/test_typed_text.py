@@ -76,3 +76,26 @@ def test_a_key_that_was_refused_has_not_begun() -> None:
     typed.piece(b"-----BEGIN PRIVATE KEY-----\r", unseen=False)
 
     assert typed.piece(b"make\r", unseen=False).text == b"make\r"
+
+
+def test_red_07_a_private_key_whose_host_died_while_it_was_typed() -> None:
+    """
+    The next host knows that it is in the middle of a key.
+    """
+    kept: list[tuple[bytes, int]] = []
+    first = TypedText(Cleaner(), lambda held, lines: kept.append((held, lines)))
+    body = b"MIIEpAIBAAKCAQEA" + b"q7Zx" * 12
+    for line in (b"-----BEGIN PRIVATE KEY-----\r", body + b"\r", body[:20]):
+        first.recorded(first.piece(line, unseen=False))
+
+    held, key_lines = kept[-1]
+    second = TypedText(Cleaner())
+    second.resume(len(held), held, key_lines)
+    recorded = []
+    for line in (body[20:] + b"\r", b"q7Zx==\r", b"-----END PRIVATE KEY-----\r", b"make\r"):
+        piece = second.piece(line, unseen=False)
+        second.recorded(piece)
+        recorded.append(piece.text)
+
+    assert b"q7Zx" not in b"".join(recorded)
+    assert recorded[-1] == b"make\r"

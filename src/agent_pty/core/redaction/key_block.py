@@ -64,14 +64,14 @@ def _middles(text: bytes, known: list[tuple[int, int]]) -> list[tuple[int, int]]
 class KeyBlock:
     """Follows the lines of a text; a block that is cut off ends with the first other line."""
 
-    def __init__(self) -> None:
-        self._left = 0
+    def __init__(self, left: int = 0) -> None:
+        self._left = left
         self._foreign = 0
 
     @property
-    def open(self) -> bool:
-        """Whether the next line may belong to a key, too."""
-        return self._left > 0
+    def left(self) -> int:
+        """How many of the next lines may belong to a key that has begun; 0: none has."""
+        return self._left
 
     def hidden(self, text: bytes) -> list[tuple[int, int]]:
         """Return which parts of this line belong to a private key."""

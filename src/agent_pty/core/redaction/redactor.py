@@ -58,16 +58,19 @@ class Redactor:
     """One stream of text. *known* are values that are secret whatever they look like.
 
     With *in_place* what is taken out is covered instead: the text keeps its cells and its bytes.
+    It begins in the middle of a private key if that may have *key_lines* more.
     """
 
-    def __init__(self, known: Iterable[bytes] = (), *, in_place: bool = False) -> None:
+    def __init__(
+        self, known: Iterable[bytes] = (), *, in_place: bool = False, key_lines: int = 0
+    ) -> None:
         self._in_place = in_place
         # One of several lines is never seen whole.
         parts = (part for one in known for part in one.splitlines())
         values = {one for one in parts if len(one) >= _SHORTEST_KNOWN}
         self._known = sorted(values, key=len, reverse=True)
-        self._block = KeyBlock()
-        self._in_block = False
+        self._block = KeyBlock(key_lines)
+        self._in_block = key_lines > 0
         self._cut_token: Found | None = None
         self._held = b""
         self.counts: Counter[str] = Counter()
@@ -94,6 +97,11 @@ class Redactor:
     def held(self) -> int:
         """How many bytes are held back, because their line has not ended."""
         return len(self._held)
+
+    @property
+    def key_lines(self) -> int:
+        """How many of the next lines may belong to a private key; 0: none has begun."""
+        return self._block.left
 
     def peek(self) -> bytes:
         """Return what is held back as it would be shown if nothing followed."""
@@ -192,7 +200,7 @@ class Redactor:
     def _hidden(self, text: bytes) -> list[Found]:
         """Follow private keys; their state counts for the next line, whatever becomes of this."""
         hidden = self._block.hidden(text)
-        self._in_block = self._block.open
+        self._in_block = self._block.left > 0
         return [Found(start, end, "private_key") for start, end in hidden]
 
     def _found(self, text: bytes) -> list[Found]:

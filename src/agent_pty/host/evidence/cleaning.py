@@ -38,9 +38,9 @@ class Cleaner:
         self._counts.update(redactor.counts)
         return clean
 
-    def stream(self) -> Redactor:
-        """Return what redacts text that comes piece by piece."""
-        return Redactor(self._known)
+    def stream(self, key_lines: int = 0) -> Redactor:
+        """Return what redacts text that comes piece by piece; see `Redactor` for *key_lines*."""
+        return Redactor(self._known, key_lines=key_lines)
 
     def text(self, text: str) -> str:
         """Return text without its secrets."""

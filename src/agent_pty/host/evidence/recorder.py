@@ -31,7 +31,11 @@ class TypedMemory(Protocol):
     def typed(self) -> tuple[int, bytes]:
         """Its length, and as much of its end as is kept."""
 
-    def note_typed(self, held: bytes) -> None:
+    @property
+    def key_lines(self) -> int:
+        """How many lines a private key may still have that is being typed; 0: none is."""
+
+    def note_typed(self, held: bytes, key_lines: int) -> None:
         """Remember it."""
 
 
@@ -84,7 +88,7 @@ class Recorder:
     def begin(self, *, recovered: bool) -> None:
         """Record that a program was started, or that another host goes on."""
         if recovered:
-            self._typed.resume(*self._output.typed)
+            self._typed.resume(*self._output.typed, self._output.key_lines)
             unfinished = self._journal.unfinished()
             self._attempt(evidence.HostRecovered(), _SYSTEM)
             for place in unfinished:

@@ -30,22 +30,26 @@ class Piece:
     redactor: Redactor | None = None
 
 
-def _forget(_held: bytes) -> None:
+def _forget(_held: bytes, _key_lines: int) -> None:
     """Keep nothing: what is held back is gone with its process."""
 
 
 class TypedText:
-    """Follows the input of one session; *keep* is given what must survive this process."""
+    """Follows the input of one session; *keep* is given what must survive this process.
 
-    def __init__(self, cleaner: Cleaner, keep: Callable[[bytes], None] = _forget) -> None:
+    That is what is held back, and how many lines a private key that is being typed may still have.
+    """
+
+    def __init__(self, cleaner: Cleaner, keep: Callable[[bytes, int], None] = _forget) -> None:
         self._cleaner = cleaner
         self._keep = keep
         self._held = b""
         # One for all lines: a private key is typed line by line.
         self._redactor = cleaner.stream()
 
-    def resume(self, length: int, end: bytes) -> None:
+    def resume(self, length: int, end: bytes, key_lines: int) -> None:
         """Go on with what a dead host held back: *length* bytes, of which the *end* was kept."""
+        self._redactor = self._cleaner.stream(key_lines)
         missing = length - len(end)
         self._held = (f"[{missing} bytes are not known]".encode() if missing else b"") + end
 
@@ -65,8 +69,7 @@ class TypedText:
 
     def recorded(self, piece: Piece) -> None:
         """The piece was recorded; one that was refused was not typed, and leaves no trace."""
-        if piece.waiting or self._held:
-            self._keep(piece.waiting)
-        self._held = piece.waiting
-        if piece.redactor is not None:
-            self._redactor = piece.redactor
+        redactor = piece.redactor or self._redactor
+        if piece.waiting or self._held or redactor.key_lines != self._redactor.key_lines:
+            self._keep(piece.waiting, redactor.key_lines)
+        self._held, self._redactor = piece.waiting, redactor

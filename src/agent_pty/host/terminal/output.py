@@ -232,9 +232,15 @@ class TerminalOutput:
         """Input whose line has not ended: its length, and its end; both survive a host."""
         return self._ring.typed
 
-    def note_typed(self, held: bytes) -> None:
-        """Remember input whose line has not ended."""
+    @property
+    def key_lines(self) -> int:
+        """How many lines a private key may still have that is being typed; it survives a host."""
+        return self._ring.key_lines
+
+    def note_typed(self, held: bytes, key_lines: int) -> None:
+        """Remember input whose line has not ended, and that it may be inside a private key."""
         self._ring.note_typed(held)
+        self._ring.note(key_lines=key_lines)
 
     @property
     def memory(self) -> bytes | None:
