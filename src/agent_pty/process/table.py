@@ -86,7 +86,7 @@ def read(pid: int, what: str) -> bytes:
 def described(found: Entry) -> Process:
     """Return a process with its command line, blanks collapsed.
 
-    One that ended since it was seen has none any more: it is named as `ps` does it.
+    One that ends or has ended since it was seen has none any more: it is named as `ps` does it.
     """
     command = _command(found.pid) or f"[{found.name}]"
     # Arguments may be any bytes; what is shown and recorded is text.
@@ -202,8 +202,7 @@ def image(pid: int) -> int:
 
 def _command(pid: int) -> str:
     try:
-        process = psutil.Process(pid)
-        return " ".join(" ".join(process.cmdline()).split()) or process.name()
+        return " ".join(" ".join(psutil.Process(pid).cmdline()).split())
     except psutil.Error:
         return ""
 
