@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,31 @@ def test_rows_of_sends(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     assert [one["action"] for one in found] == ["require_approval", "allow", "require_approval"]
     assert [one["rule"] for one in found] == ["rm -rf", None, "opaque execution"]
     assert list(found[0]) == ["action", "rule", "span"]
+
+
+def test_a_line_is_judged_as_send_would_judge_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """
+    Control characters are keys, and what is deleted again does not count.
+    """
+    assert check("rm -rf build\x15ls") == 0
+    assert check("rm -r\x02\x05f build") == 3
+    assert "rm -rf" in capsys.readouterr().out
+
+
+def test_without_a_file_the_rules_in_force_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """
+    The file that the settings name, as a daemon would use it.
+    """
+    rules = {"rules": [{"label": "no make", "pattern": "make", "action": "deny"}]}
+    (tmp_path / "rules.json").write_text(json.dumps(rules))
+    (tmp_path / "config.toml").write_text(f'[policy]\nfile = "{tmp_path}/rules.json"\n')
+    before = check("make")
+    monkeypatch.setenv("AGENT_PTY_HOME", str(tmp_path))
+
+    assert (before, check("make")) == (0, 3)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("deny: no make")
 
 
 @pytest.mark.parametrize(

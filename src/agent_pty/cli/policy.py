@@ -33,19 +33,19 @@ def policy(call: Invocation) -> int:
 
 def _check(call: Invocation) -> int:
     """Judge one line, or a row for each line of standard input."""
-    rules = policy_store.read(call.options.policy).policy()
+    rules = _rules(call)
     if call.options.jsonl:
         if call.options.text is not None:
             raise Usage("--jsonl reads rows from standard input: leave TEXT out")
         return _check_rows(rules)
-    verdict = judged(_text(call), Scope(), rules)
+    verdict = _typed([_text(call)], rules)
     call.show(_row(verdict) | {"reason": verdict.reason}, _said(verdict))
     return _STATUS[verdict.action]
 
 
 def _explain(call: Invocation) -> int:
     """Show every command that a line would run, and what the rules say of each."""
-    rules = policy_store.read(call.options.policy).policy()
+    rules = _rules(call)
     text = _text(call)
     verdict, found = judged(text, Scope(), rules), explained(text, rules)
     lines = [_said(verdict), *(f"  {one.place}: {one.what}: {one.said}" for one in found)]
@@ -93,6 +93,13 @@ def _secret(call: Invocation) -> int:
     return call.show({"approver_secret": digest}, line)
 
 
+def _rules(call: Invocation) -> Policy:
+    """Return the rules of the file that was given, or those that are in force for `send`."""
+    path = call.options.policy
+    found = policy_store.expected(call.layout) if path is None else policy_store.read(path)
+    return found.policy()
+
+
 def _text(call: Invocation) -> str:
     if call.options.text is None:
         raise Usage("give the text to check, or --jsonl")
@@ -107,15 +114,15 @@ def _check_rows(rules: Policy) -> int:
             command = json.loads(line)["command"]
         except (ValueError, KeyError, TypeError) as error:
             raise Usage(f'line {number} is no row {{"command": TEXT}}: {error}') from error
-        sys.stdout.write(json.dumps(_row(_typed(command, rules))) + "\n")
+        sys.stdout.write(json.dumps(_row(_typed(command.split(_BORDER), rules))) + "\n")
     return 0
 
 
-def _typed(command: str, rules: Policy) -> Verdict:
+def _typed(sends: list[str], rules: Policy) -> Verdict:
     """Return the strictest verdict over sends; what stands on the line at the end is entered."""
     gate = LineGate(rules, history_expansion=False)  # as in a session
     verdict = gate.send("")
-    for keys in [*command.split(_BORDER), "\r"]:
+    for keys in [*sends, "\r"]:
         verdict = stricter(verdict, gate.send(keys))
     return verdict
 
@@ -153,7 +160,12 @@ COMMANDS = (
             parts=(
                 part("action", choices=[*_ACTIONS], help="what to do"),
                 part("text", nargs="?", metavar="TEXT", help="what would be typed"),
-                part("policy", "--policy", metavar="FILE", help="rules of your own, as JSON"),
+                part(
+                    "policy",
+                    "--policy",
+                    metavar="FILE",
+                    help="rules of your own, as JSON; default: those in force",
+                ),
                 part(
                     "jsonl",
                     "--jsonl",

@@ -51,13 +51,16 @@ def read(path: str | None) -> KeptPolicy:
 
 def begin(layout: Layout, given: str | None) -> KeptPolicy:
     """Return the policy for a daemon that starts: *given*, or as before, or as configured."""
-    if given is not None:
-        return _kept(layout, read(given))
+    return _kept(layout, expected(layout) if given is None else read(given))
+
+
+def expected(layout: Layout) -> KeptPolicy:
+    """Return the policy of the daemon that runs, or of one that would be started now."""
     kept = _copy(layout)
     if kept is not None and (kept.offered or home.left_behind(layout)):
-        return _kept(layout, msgspec.structs.replace(kept, offered=False))
+        return msgspec.structs.replace(kept, offered=False)
     configured = _configured(layout)
-    return _kept(layout, read(expanded(configured, os.environ) if configured else None))
+    return read(expanded(configured, os.environ) if configured else None)
 
 
 def _kept(layout: Layout, wanted: KeptPolicy) -> KeptPolicy:
