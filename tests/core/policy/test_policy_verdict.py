@@ -66,6 +66,8 @@ RM = [
     "bash -xc 'rm -rf x'",
     "sh -euc 'cd a; rm -rf x'",
     'bash -c "$(echo rm -rf x)"',
+    "bash -c '$0 -rf x' rm",
+    """sh -c 'exec "$0" "$@"' rm -rf x""",
     "eval rm -rf x",
     "eval $'rm -rf x'",
     "echo 'rm -rf x' | sudo bash",

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from agent_pty.core.policy.field import Field, texts
 from agent_pty.core.policy.shell_scope import Scope
 
+# What a shell calls itself that was given no name.
+UNNAMED = "bash"
+
 
 @dataclass(frozen=True, slots=True)
 class Argv:
@@ -18,12 +21,16 @@ class Argv:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Text that another shell runs; if it *reads*, then *stdin*, which may not be known."""
+    """Text that another shell runs; if it *reads*, then *stdin*, which may not be known.
+
+    *name* is its `$0`.
+    """
 
     text: str
     positional: tuple[str, ...] = ()
     stdin: str | None = None
     reads: bool = False
+    name: str = UNNAMED
 
 
 @dataclass(frozen=True, slots=True)

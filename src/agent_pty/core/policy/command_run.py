@@ -155,6 +155,7 @@ class CommandRun(ABC):
         """Follow text for another shell: it has our variables, but no aliases and functions."""
         scope = self.scope.inner(one.positional)
         scope.forget_shell_words()
+        scope.set("0", (one.name,))
         self.nested(one.text, span, one.stdin if one.reads else Nothing, scope=scope)
 
     def _inner(self, one: Argv, span: Span, stdin: Stdin, *, guess: bool) -> None:

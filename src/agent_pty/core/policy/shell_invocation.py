@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from agent_pty.core.policy import prefix
-from agent_pty.core.policy.carried_out import Argv, Call, CarriedOut, Opaque, Script
+from agent_pty.core.policy.carried_out import UNNAMED, Argv, Call, CarriedOut, Opaque, Script
 from agent_pty.core.policy.field import HOLE, Field, texts
 from agent_pty.core.policy.followed import Nothing, Stdin
 from agent_pty.core.policy.option import after_options, read_options, values_of
@@ -71,7 +71,8 @@ def _text_of_c(call: Call, words: list[str]) -> Iterator[CarriedOut]:
         return
     if HOLE in words[0]:
         yield UNKNOWN_SHELL_TEXT
-    yield Script(words[0], tuple(words[2:]), call.stdin, reads=call.piped)
+    name = words[1] if words[1:] else UNNAMED
+    yield Script(words[0], tuple(words[2:]), call.stdin, reads=call.piped, name=name)
 
 
 def joined(fields: list[Field]) -> Iterator[CarriedOut]:
