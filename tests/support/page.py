@@ -31,10 +31,12 @@ BIN = os.path.dirname(sys.executable)
 VARIABLE = {
     "<id>": "[0-9a-f]{12}",
     "<pid>": "[0-9]+",
+    "<n>": "[0-9]+",
     "<port>": "[0-9]+",
     "<dir>": "/[^ \n]*",
     "<bin>": "/[^ \n]*",
     "<instance>": "[0-9a-f]{16}",
+    "<request>": "[0-9a-f]{8}-[0-9a-f]{8}",
 }
 ANY_LINES = "(?:.*\n)*?"
 # The port that pages name; a reader takes one that is free.
