@@ -102,6 +102,23 @@ def test_a_program_may_have_taken_what_was_typed_while_it_ran() -> None:
     assert gate.state.unfinished == NOTHING
 
 
+def test_a_shell_that_says_its_line_has_read_what_came_before() -> None:
+    """
+    However many lines a program took: the next prompt ends a line that was typed after that.
+    """
+    gate = LineGate()
+    gate.prompt()
+    for _ in range(5):
+        gate.send("data\r")
+    gate.prompt()
+    gate.know("", 0, whole=False)
+    gate.send("echo 'begun\r")
+
+    gate.prompt()
+
+    assert gate.state.unfinished == NOTHING
+
+
 def test_what_is_typed_after_a_command_has_ended_is_for_the_shell() -> None:
     """
     Its prompt is not drawn yet, and still the line is the shell's alone: it is judged once.

@@ -16,6 +16,7 @@ from agent_pty.core.policy.policy_file import BUILT_IN, Policy
 from agent_pty.core.policy.shell_scope import Scope
 from agent_pty.core.policy.shell_tree import missing_end
 from agent_pty.core.policy.unfinished import (
+    AT_PROMPT,
     NOTHING,
     STARTING,
     Possible,
@@ -158,7 +159,9 @@ class LineGate:
         line.insert(text)
         line.move(at)
         unfinished = NOTHING if whole else self._state.unfinished
-        self.become(replace(self._state, line=line, unfinished=unfinished, certain=True))
+        state = replace(self._state, line=line, unfinished=unfinished, certain=True)
+        # The key that asks came after all that was typed, and the shell takes one after the other.
+        self.become(replace(state, reader=AT_PROMPT))
 
     def doubt(self) -> None:
         """The shell's line may be another one: something else may have taken what was typed."""

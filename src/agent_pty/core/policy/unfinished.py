@@ -63,6 +63,8 @@ class Reader:
 
 # A shell runs its start-up files before its first prompt.
 STARTING = Reader()
+# It has read everything that was typed before.
+AT_PROMPT = Reader(prompts=0, runs=False)
 
 
 def after_prompt(possible: Possible) -> Possible:
