@@ -92,12 +92,17 @@ class UnknownOp(CallerError):
 
 
 class UnknownSession(CallerError, LookupError):
-    """No session has this name."""
+    """No session has this name, or none of this name was that instance."""
 
     code = "unknown_session"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"unknown session {name}", id=name)
+    def __init__(self, name: str, instance: str | None = None) -> None:
+        if instance is None:
+            super().__init__(f"unknown session {name}", id=name)
+            return
+        super().__init__(
+            f"unknown session {name}: it has no instance {instance}", id=name, instance=instance
+        )
 
 
 class SessionExists(CallerError):

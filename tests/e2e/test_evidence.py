@@ -325,6 +325,21 @@ def test_a_renamed_session_takes_its_record_along(shared: Agent) -> None:
     assert older[-1]["kind"]["payload"]["type"] == "exited"
 
 
+@pytest.mark.parametrize("word", ["replay", "proof", "verify"])
+def test_an_instance_that_never_was_is_named(shared: Agent, word: str) -> None:
+    """
+    The session is known: what is not known is its instance, and where the others stand is said.
+    """
+    name = f"named-{word}"
+    shared.new(name, "cat")
+
+    said = shared.cli(word, name, "--instance", "0123456789abcdef")
+
+    assert said.returncode == 1
+    assert f"unknown session {name}: it has no instance 0123456789abcdef" in said.stderr
+    assert "agent-pty list --all shows" in said.stderr
+
+
 def test_log_19_damage_is_shown_where_it_is(agent: Agent) -> None:
     """
     What can be read of a damaged journal is still shown, with the damage in its place.

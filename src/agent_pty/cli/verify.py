@@ -106,7 +106,7 @@ def _one(call: Invocation, signed: Signed) -> Result:
     for instance in reversed(list(signed.by_instance)):
         if signed.name_of(instance) == given and call.options.instance in (None, instance):
             return _checked(call, None, f"{given} ({instance})", signed, instance)
-    raise UnknownSession(given)
+    raise UnknownSession(given, call.options.instance)
 
 
 def _checked(

@@ -36,7 +36,7 @@ class JournalPages:
     def _page(self, name: str, instance: str | None, after: int) -> Sequence[RecordedEvent]:
         path = journal_files.find(self._log_dir, name, instance)
         if path is None:
-            raise UnknownSession(name)
+            raise UnknownSession(name, instance)
         lines = page(path, after=after, most_bytes=LARGEST_PAGE)
         return [_recorded(line) for line in lines]
 

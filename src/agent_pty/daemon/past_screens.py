@@ -33,7 +33,7 @@ class PastScreens:
         path = journal_files.find(self._layout.log_dir, asked.id, asked.instance)
         instance = None if path is None else journal_files.instance_of(path)
         if path is None or instance is None:
-            raise UnknownSession(asked.id)
+            raise UnknownSession(asked.id, asked.instance)
         at_ns = None
         if found.event is not None:
             at_ns = await asyncio.to_thread(_time_of, path, found.event)

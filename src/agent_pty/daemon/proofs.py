@@ -100,7 +100,7 @@ class Proofs:
     def _find(self, asked: Proof) -> Subject:
         path = journal_files.find(self._layout.log_dir, asked.id, asked.instance)
         if path is None:
-            raise UnknownSession(asked.id)
+            raise UnknownSession(asked.id, asked.instance)
         problem = journal_files.misplaced(path, asked.id, self._checkpoints.names())
         if problem is not None and asked.instance is None:
             raise EvidenceUnavailable(f"{path} proves nothing of session {asked.id}: {problem}")

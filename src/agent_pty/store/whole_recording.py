@@ -93,7 +93,7 @@ def whole_recording(log_dir: str, name: str, instance: str | None = None) -> Who
     path = journal_files.find(log_dir, name, instance)
     found = None if path is None else journal_files.instance_of(path)
     if found is None:
-        raise UnknownSession(name)
+        raise UnknownSession(name, instance)
     there = recording.segments(recording.directory_of(log_dir, found))
     if not there:
         raise BadRequest(f"session {name} has no recording: `[recording]` in config.toml")

@@ -80,6 +80,8 @@ async def advice(
 async def _about(ops: Asked, error: AgentPtyError, name: str, words: Vocabulary) -> str | None:
     line: str | None = None
     match error:
+        case UnknownSession() if "instance" in error.details:
+            line = "agent-pty list --all shows the instances of past sessions"
         case UnknownSession():
             line = await missing(ops, name, words)
         case SessionExists():
