@@ -482,3 +482,64 @@ def test_a_line_is_judged_anew_when_two_cases_remember_different_things() -> Non
     """
     assert judged("Y=r${X}m; echo a; echo b; $Y -rf x", Scope()).action == "require_approval"
     assert judged("Y=${X:+rm}; echo a; echo b; $Y -rf x", Scope()).action == "allow"
+
+
+WRITTEN_AND_RUN = (
+    "echo 'rm -rf x' > a.sh; sh a.sh",
+    "cat > a.sh <<'EOF'\ncd /tmp\nrm -rf x\nEOF\nbash -e a.sh",
+    "cat <<EOF > /tmp/a.sh\nrm -rf $DIR\nEOF\nchmod +x /tmp/a.sh && /tmp/a.sh now",
+    "printf 'rm ' > a; printf -- '-rf x\\n' >> a; . ./a",
+    "echo 'rm -rf x' | tee a.sh; cd sub; source ../a.sh",
+    "(echo 'rm -rf x' > a.sh); ./a.sh",
+    "echo '#!/usr/bin/env bash' > a; echo '$1 -rf x' >> a; ./a rm",
+)
+WRITTEN_ALONE = (
+    "echo 'rm -rf x' > a.sh; cat a.sh",
+    "echo 'rm -rf x' > a.sh; echo ls > a.sh; sh a.sh",
+    "echo 'rm -rf x' > notes.txt; sh other.sh",
+    "printf '#!/usr/bin/python3\\nrm -rf x\\n' > a; ./a",
+    "echo 'rm -rf x' > a.sh; make > a.sh; sh a.sh",
+    "echo 'rm -rf x' > /dev/null; sh null",
+)
+
+
+@pytest.mark.parametrize("text", WRITTEN_AND_RUN)
+def test_a_script_that_was_written_is_judged_when_it_is_run(text: str) -> None:
+    """
+    In one line, and in lines that are typed one after the other.
+    """
+    gate = LineGate()
+
+    assert judged(text, Scope()).rule == "rm -rf"
+    verdicts = [gate.send(f"{line}\r") for line in text.replace("; ", "\n").split("\n")]
+    assert [one.rule for one in verdicts if one.action != "allow"] == ["rm -rf"]
+
+
+@pytest.mark.parametrize("text", WRITTEN_ALONE)
+def test_a_script_that_is_only_written_or_is_another_one_passes(text: str) -> None:
+    """
+    To write is not to run, and what is not known is not judged.
+    """
+    assert judged(text, Scope()).action == "allow"
+
+
+def test_a_refused_line_has_written_nothing() -> None:
+    """
+    A script that was never written must not hide what is in the file.
+    """
+    gate = LineGate()
+    gate.send("echo 'rm -rf x' > a.sh\r")
+    assert gate.send("echo ls > a.sh; git push -f\r").action != "allow"
+
+    assert gate.send("sh a.sh\r").rule == "rm -rf"
+
+
+def test_files_take_a_bounded_memory() -> None:
+    """
+    Of long ones the beginning is kept, and of many the last.
+    """
+    gate = LineGate()
+    for number in range(50):
+        gate.send(f"echo '{'x' * 6000}' > file{number}\r")
+
+    assert sum(len(one) for one in gate.state.scope.files.texts.values()) <= 8 * 4096

@@ -124,7 +124,16 @@ class CommandRun(ABC):
             if not guess and shell_builtin.apply(self, fields, span, known):
                 return ""
             self._carried_out(fields, span, stdin, guess=guess)
+        if name == "tee":
+            self._copy_input(texts(fields[1:]), known)
         return known_output(fields, known)
+
+    def _copy_input(self, words: list[str], text: str | None) -> None:
+        """Note what `tee` writes into files."""
+        appends = "-a" in words or "--append" in words
+        for path in words:
+            if not path.startswith("-"):
+                self.scope.write_file(path, text, appends=appends)
 
     def _call(
         self, name: str, body: str, fields: list[Field], span: Span, stdin: Stdin

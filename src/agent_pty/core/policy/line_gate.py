@@ -187,7 +187,7 @@ class LineGate:
             self.forget()
 
     def _scope(self) -> Scope:
-        return self._state.scope.inner(self._state.scope.positional)
+        return self._state.scope.copied()
 
     def _judgement(
         self,

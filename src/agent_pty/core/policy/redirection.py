@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 REDIRECTS = frozenset({"file_redirect", "heredoc_redirect", "herestring_redirect"})
 _FROM_FILE = re.compile(r"\d*<[^&]")
 _TO_FILE = re.compile(r"(?:1|&)?>")
+_APPENDS = re.compile(r"[\d&]*>>")
 _SIGNS = re.compile(r"[\d&]*[<>]+[&|]?")
 
 
@@ -24,6 +25,7 @@ class Redirection(NamedTuple):
     words: list[str]
     reads_file: bool
     writes_file: bool
+    appends: bool = False
 
 
 def redirection(node: Node, tree: Tree) -> Redirection:
@@ -36,7 +38,8 @@ def redirection(node: Node, tree: Tree) -> Redirection:
     words = [source_of(one, tree.source) for one in given]
     target = words[0] if words else _SIGNS.sub("", text, count=1).strip()
     reads, writes = _FROM_FILE.match(text) is not None, _TO_FILE.match(text) is not None
-    return Redirection(node, target, words[1:], reads, writes)
+    appends = _APPENDS.match(text) is not None
+    return Redirection(node, target, words[1:], reads, writes, appends)
 
 
 def here_document(node: Node, tree: Tree) -> tuple[str, bool]:

@@ -92,6 +92,8 @@ def _source(run: CommandRun, given: list[Field], span: _Span, stdin: str | None)
             run.opaque("a shell reads commands that are not known", span)
         else:
             run.nested(script, span)
+    elif written := run.scope.files.text_of(given[0].text):
+        run.nested(written, span)
 
 
 def _set(run: CommandRun, given: list[Field], _span: _Span, _stdin: str | None) -> None:

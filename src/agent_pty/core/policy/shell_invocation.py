@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterator
 
 from agent_pty.core.policy import prefix
-from agent_pty.core.policy.carried_out import UNNAMED, Argv, Call, CarriedOut, Opaque, Script
+from agent_pty.core.policy.carried_out import (
+    UNNAMED,
+    Argv,
+    Call,
+    CarriedOut,
+    Opaque,
+    Script,
+    base,
+)
 from agent_pty.core.policy.field import HOLE, Field, texts
 from agent_pty.core.policy.followed import Nothing, Stdin
 from agent_pty.core.policy.option import after_options, read_options, values_of
@@ -46,6 +54,29 @@ def shell(call: Call) -> Iterator[CarriedOut]:
         return
     file = rest[0] if rest and "s" not in letters else None
     yield from of_source(program_source(file, call.stdin, piped=call.piped), texts(rest[1:]))
+    if file is not None:
+        yield from _written(call, file.text, texts(rest[1:]))
+
+
+def by_path(call: Call) -> Iterator[CarriedOut]:
+    """Yield the text of a script that is called by its path, if it was written in this session."""
+    path = call.fields[0].text
+    if "/" in path:
+        yield from _written(call, path, call.words)
+
+
+def _written(call: Call, path: str, positional: list[str]) -> Iterator[CarriedOut]:
+    text = call.scope.files.text_of(path)
+    if text is not None and _is_shell_text(text):
+        yield Script(text, tuple(positional), call.stdin, reads=call.piped, name=path)
+
+
+def _is_shell_text(text: str) -> bool:
+    """Whether a shell runs a script, and not the program that its first line names."""
+    first = text.partition("\n")[0].split()
+    if not text.startswith("#!"):
+        return True
+    return any(base(word.removeprefix("#!")) in SHELLS for word in first)
 
 
 def _long_option(word: str, following: list[Field]) -> Iterator[CarriedOut]:

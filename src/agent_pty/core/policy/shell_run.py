@@ -49,6 +49,8 @@ _RUN_LATER = frozenset(
 )
 
 
+# The path of a file, and whether it is appended to.
+_File = tuple[str, bool]
 _Handler = Callable[["Follower", "Node", Tree, Stdin], str | None]
 
 
@@ -169,10 +171,12 @@ class Follower(CommandRun):
         redirects: list[Redirection] = []
         for child in named(node):
             if child.type in REDIRECTS:
-                redirects.append(redirection(child, tree))
+                # What follows a here-document on its line stands inside of it.
+                inside = [one for one in named(child) if one.type in REDIRECTS]
+                redirects += [redirection(one, tree) for one in (child, *inside)]
             else:
                 body = child
-        stdin, to_file = self._input(redirects, tree, stdin)
+        stdin, files = self._input(redirects, tree, stdin)
         more = [word for one in redirects for word in one.words]
         if body is not None and body.type == "command" and more:
             printed = self._command(body, tree, stdin, more)
@@ -180,15 +184,23 @@ class Follower(CommandRun):
             printed = None if body is None else self._statement(body, tree, stdin)
             if last := _last_command(body) if more else None:
                 self._command(last, tree, None, more)
-        for one in redirects:  # what follows a here-document on its line stands inside of it
+        for one in redirects:
             for child in named(one.node):
                 if child.type in ("pipeline", "command", "list"):
                     printed = self._statement(child, tree, printed)
-        return "" if to_file else printed
+        return self._printed(printed, files)
 
-    def _input(self, redirects: list[Redirection], tree: Tree, stdin: Stdin) -> tuple[Stdin, bool]:
-        """Return what a statement reads, and whether its output goes into a file."""
-        to_file = False
+    def _printed(self, text: str | None, files: list[_File]) -> str | None:
+        """Return what is left of an output that goes into files, if there are any."""
+        for path, appends in files:
+            self.scope.write_file(path, text, appends=appends)
+        return "" if files else text
+
+    def _input(
+        self, redirects: list[Redirection], tree: Tree, stdin: Stdin
+    ) -> tuple[Stdin, list[_File]]:
+        """Return what a statement reads, and the files into which its output goes."""
+        files = list[_File]()
         for one in redirects:
             words = self._words(one.node.start_byte)
             if one.node.type == "herestring_redirect":
@@ -199,10 +211,11 @@ class Follower(CommandRun):
                 stdin = words.heredoc(body) if expanded else body
             else:
                 given = words.fields(one.target)
-                to_file |= one.writes_file
+                if one.writes_file:
+                    files.append((given[0].text if given else HOLE, one.appends))
                 if one.reads_file:
                     stdin = given[0].script if given else None
-        return _known(stdin), to_file
+        return _known(stdin), files
 
     # -- variables, functions, loops
 
@@ -283,9 +296,9 @@ class Follower(CommandRun):
         assigned = {name: " ".join(values) for name, values in given}
         for name, value in assigned.items():
             self._run_later(name, value, _span(node))
-        stdin, to_file = self._input(parts.redirects, tree, stdin)
+        stdin, files = self._input(parts.redirects, tree, stdin)
         printed = self._words_run([*parts.words, *more], _span(node), stdin, assigned)
-        return "" if to_file else printed
+        return self._printed(printed, files)
 
     _handlers: ClassVar[dict[str, _Handler]] = {
         "pipeline": _pipeline,

@@ -1,4 +1,4 @@
-"""What a shell remembers from one line to the next: variables, aliases, functions."""
+"""What is known from one line to the next: variables, aliases, functions, files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TypeVar
+
+from agent_pty.core.policy.written_files import WrittenFiles
 
 # A variable has one value; an array has several.
 Values = tuple[str, ...]
@@ -37,6 +39,8 @@ class Scope:
     # `git config` made every push a forced one.
     push_is_forced: bool = False
     positional: Values = ()
+    # The same for all shells: a subshell writes for the others, too.
+    files: WrittenFiles = field(default_factory=WrittenFiles)
     # Other values of variables that something may have changed that may not have run.
     either: dict[str, tuple[Values, ...]] = field(default_factory=dict)
     missing: Missing = field(default_factory=Missing, compare=False)
@@ -116,6 +120,14 @@ class Scope:
                 _put(self.variables, name, values)
                 _put(self.either, name, others)
 
+    def write_file(self, path: str, text: str | None, *, appends: bool) -> None:
+        """Remember what is written into a file.
+
+        Where unknown variables may be anything, the text with empty ones is better than none.
+        """
+        if text is not None or not self.missing.value:
+            self.files.write(path, text, appends=appends)
+
     def force_pushes(self) -> None:
         """Remember that a setting makes every push a forced one."""
         self.push_is_forced = True
@@ -143,6 +155,12 @@ class Scope:
         for one in fields(self):
             setattr(self, one.name, getattr(other, one.name))
 
+    def copied(self) -> Scope:
+        """Return another scope that knows the same; nothing that happens there is known here."""
+        made = self.inner(self.positional)
+        made.files = self.files.copied()
+        return made
+
     def inner(self, positional: Values = ()) -> Scope:
         """Return the scope of a subshell or another shell, whose changes are its own."""
         return Scope(
@@ -153,6 +171,7 @@ class Scope:
             program_aliases=dict(self.program_aliases),
             push_is_forced=self.push_is_forced,
             positional=positional,
+            files=self.files,
             either=dict(self.either),
             missing=self.missing,
         )

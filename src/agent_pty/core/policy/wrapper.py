@@ -70,6 +70,7 @@ def carried_out(
     if not fields[0].glob and base(fields[0].text) in _INERT:
         return
     call = Call(fields, scope, stdin, piped)
+    yield from shell_invocation.by_path(call)
     for name in program_names(fields[0]):
         yield from _of_program(name, call)
 
