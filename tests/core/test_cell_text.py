@@ -131,6 +131,8 @@ def test_nothing_is_made_up(text: str, typed: list[str]) -> None:
         ("grüß dich\na".encode(), "grüß dich", 12),
         (b"\na", "", 1),
         (b"ls", "ls", 2),
+        (b"$ ls\na\n", "ls", 5),
+        (b"root@vm:/tmp# . 'code' && : \none\n", ". 'code' && :", 29),
     ],
 )
 def test_output_begins_behind_the_echo(text: bytes, typed: str, place: int) -> None:
@@ -140,7 +142,10 @@ def test_output_begins_behind_the_echo(text: bytes, typed: str, place: int) -> N
     assert echo_end(text, typed, echoed=True) == place
 
 
-@pytest.mark.parametrize(("text", "echoed"), [(b"ls\nb\n", False), (b"a\nb\n", True), (b"", True)])
+@pytest.mark.parametrize(
+    ("text", "echoed"),
+    [(b"ls\nb\n", False), (b"a\nb\n", True), (b"", True), (b"$ ls", True), (b"a ls\n", True)],
+)
 def test_without_an_echo_all_is_output(text: bytes, echoed: bool) -> None:  # noqa: FBT001  a column
     """
     Where the terminal does not echo, or the text does not begin with what was typed.

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent_pty.core.echo import without_echo
+from agent_pty.core.prompt import looks_like_prompt
 
 _CONTINUATION: Final = "..."
 # An echo begins with the first characters of what was typed; later ones may be drawn again.
@@ -86,9 +87,16 @@ def echo_end(text: bytes, typed: str, *, echoed: bool) -> int:
     """Return where output begins in *text*, which begins where the line *typed* was typed.
 
     *echoed* is an expectation: only the text shows whether a line editor echoes. After `stty -echo`
-    it does not.
+    it does not. bash draws its prompt again after it was asked for its line, perhaps only now.
     """
-    if not echoed or not text.startswith(typed[:_COMPARED].encode()):
+    line, newline, _ = text.partition(b"\n")
+    begins = text.startswith(typed[:_COMPARED].encode())
+    if not echoed or not (begins or (newline and _follows_prompt(line, typed))):
         return 0
-    newline = text.find(b"\n")
-    return newline + 1 if newline >= 0 else len(text)
+    return len(line + newline)
+
+
+def _follows_prompt(line: bytes, typed: str) -> bool:
+    """Whether a line is what was typed, after a prompt."""
+    shown = line.decode(errors="replace").rstrip()
+    return shown.endswith(typed) and looks_like_prompt(shown.removesuffix(typed))
