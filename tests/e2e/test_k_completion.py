@@ -144,6 +144,22 @@ def test_row_29_incomplete_input_is_an_error(k: K, program: str, form: str) -> N
     assert k.output(session, "echo fine") == "fine"
 
 
+@pytest.mark.parametrize("program", ["bash", "dash"])
+def test_row_29_a_shell_that_is_slow_to_draw_its_prompt_gives_up_its_line_once(
+    k: K, program: str
+) -> None:
+    """
+    A second Ctrl-C would draw another prompt, and the next cell would end with it.
+    """
+    session = k.new(f"slow-prompt-{program}", program)
+    k.output(session, "PS1='$(sleep 1.2)'\"$PS1\"")
+
+    done = k.run("run", "-j", session, "echo 'oops")
+
+    assert done.stdout.endswith('", "status": "error", "output": "incomplete input"}\n')
+    assert k.output(session, "echo fine") == "fine"
+
+
 @pytest.mark.parametrize("code", ["print('''oops", "print((1,", "if True:"])
 def test_row_29_incomplete_python_is_a_syntax_error(k: K, code: str) -> None:
     """

@@ -33,6 +33,7 @@ _ATTEMPTS: tuple[tuple[Attempt, float], ...] = (
 # Of Ctrl-C at a line that is not complete.
 _LINE_SECONDS = 0.5
 _LINE_TRIES = 4
+_LINE_LOOKS = 60
 
 
 class Interrupter:
@@ -106,10 +107,19 @@ def _spared(seen: Foreground, cell: Cell) -> bool:
     return seen.tty.own or (reader is not None and reader.relays and reader.pid == typed_into)
 
 
-async def give_up_line(given: Input, ready: Callable[[float], Awaitable[None]]) -> None:
-    """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads."""
-    for _ in range(_LINE_TRIES):
-        await given.press(CTRL_C, kind=InputKind.INTERRUPT, by=SYSTEM)
+async def give_up_line(
+    given: Input, readiness: Readiness, ready: Callable[[float], Awaitable[None]]
+) -> None:
+    """Press Ctrl-C until there is a prompt: zsh loses one that comes before it reads.
+
+    A shell that still works on the first one gets no second: that would draw another prompt, which
+    would be taken for the end of the next cell.
+    """
+    pressed = 0
+    for _ in range(_LINE_LOOKS):
+        if pressed == 0 or (pressed < _LINE_TRIES and readiness.observe().tty.reading):
+            await given.press(CTRL_C, kind=InputKind.INTERRUPT, by=SYSTEM)
+            pressed += 1
         with contextlib.suppress(NotReady):
             await ready(_LINE_SECONDS)
             return

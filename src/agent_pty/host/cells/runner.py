@@ -262,7 +262,8 @@ class CellRunner:
             self._readiness.observed(verdict, seen, same)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
             result = self._completion.observed(verdict, seen, same)
-            if result is not None and start is not None:
+            # A shell that asks for the rest of a command is at no prompt.
+            if result is not None and start is not None and result.error != INCOMPLETE:
                 self._readiness.ended(verdict, seen, prompt_before(start, seen))
             self._finish_if(result, seen)
         if self._completion is not None and self._steadiness.stirred(seen.reader):
@@ -297,7 +298,7 @@ class CellRunner:
         root = self._terminal.root.pid
         self._finish(cell, with_program_now(result, cell.start, seen, root=root))
         if result.error == INCOMPLETE:  # the shell still asks for the rest
-            self._background.soon(give_up_line(self._input, self.ready))
+            self._background.soon(give_up_line(self._input, self._readiness, self.ready))
 
     def _finish(self, cell: Cell, result: Result) -> None:
         self._let_go()
