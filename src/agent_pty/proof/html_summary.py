@@ -47,7 +47,11 @@ def _cards(bundle: Bundle) -> list[Html]:
     return [
         _card("Session", _state(bundle), _length(bundle)),
         _card("Events", str(bundle.event_count), f"{span.first} to {span.last}"),
-        _card("Commands", str(len(bundle.commands_run)), f"cells that failed: {failed}"),
+        _card(
+            "Commands",
+            str(len(bundle.commands_run)),
+            f"with the program itself; cells that failed: {failed}",
+        ),
         _card("Files changed", str(_changed(bundle)), _before(bundle)),
         _card("Risk flags", str(len(bundle.risk_flags)), "see below"),
         _card("Secrets taken out", str(sum(bundle.secrets_redacted.values())), "before writing"),
