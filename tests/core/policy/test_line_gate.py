@@ -102,6 +102,20 @@ def test_a_program_may_have_taken_what_was_typed_while_it_ran() -> None:
     assert gate.state.unfinished == NOTHING
 
 
+def test_what_is_typed_right_after_ctrl_c_may_be_thrown_away() -> None:
+    """
+    A quote that the shell never saw must not hide the next command.
+    """
+    gate = LineGate()
+    gate.prompt()
+    gate.send("\x03")
+    gate.send("echo 'begun\r")
+
+    gate.prompt()
+
+    assert gate.judge(f"{RM}\r").verdict.rule == "rm -rf"
+
+
 def test_a_shell_that_says_its_line_has_read_what_came_before() -> None:
     """
     However many lines a program took: the next prompt ends a line that was typed after that.

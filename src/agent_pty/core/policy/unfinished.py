@@ -18,7 +18,7 @@ class Unfinished:
     lines: tuple[str, ...] = ()
     # When so many prompts have been drawn, the shell has given them up.
     prompts: int = 0
-    # Whether the shell has them, and not a program that ran when they were typed.
+    # Whether the shell has them, and no program that ran when they were typed.
     sure: bool = True
 
 
@@ -32,7 +32,7 @@ class Reader:
 
     # So many prompts, at most, are drawn before the shell reads what is typed next.
     prompts: int = 1
-    # Whether a command may take it.
+    # Whether the shell may not get it, because a command takes it or it is thrown away.
     runs: bool = True
 
     def submitted(self) -> Reader:
@@ -40,8 +40,8 @@ class Reader:
         return Reader(prompts=self.prompts + 1)
 
     def given_up(self) -> Reader:
-        """Ctrl-C was typed: a prompt follows, whatever ran."""
-        return replace(self, prompts=max(1, self.prompts))
+        """Ctrl-C was typed: a prompt follows, before which shells throw away what is typed."""
+        return Reader(prompts=max(1, self.prompts))
 
     def ended(self) -> Reader:
         """A command has ended; the shell reads the next one if that was typed already."""
