@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -543,3 +544,106 @@ def test_files_take_a_bounded_memory() -> None:
         gate.send(f"echo '{'x' * 6000}' > file{number}\r")
 
     assert sum(len(one) for one in gate.state.scope.files.texts.values()) <= 8 * 4096
+
+
+READ_BY_A_SHELL = (
+    "while read l; do $l; done <<EOF\nls\nrm -rf x\nEOF",
+    "printf 'ls\\nrm -rf x\\n' | while read -r c; do bash -c \"$c\"; done",
+    "while read -r v a; do kubectl $v $a; done <<EOF\nget pods\ndelete ns\nEOF",
+    "read -r -d '' S <<'EOF'\nls\nrm -rf x\nEOF\neval \"$S\"",
+    "read -p 'go? ' c <<< 'rm -rf x'; $c",
+    "f() { rm -rf x; }; export -f f; bash -c f",
+    "parallel {} x ::: ls 'rm -rf'",
+    "parallel {1} {2} x ::: rm ::: -rf",
+    "docker exec c python -c 'import shutil; shutil.rmtree(\"x\")'",
+    "conda run -n e python -c 'import shutil; shutil.rmtree(\"x\")'",
+    "oc rsh pod rm -rf x",
+    "python3 -c 'import shutil; r = shutil.rmtree; r(\"x\")'",
+    "node -e 'fs.rmSync(x, {recursive:!0, force:!0})'",
+)
+HELP = (
+    "kubectl delete pod help",
+    "kubectl delete -n help pod x",
+    "kubectl delete pod x -- --help",
+    "terraform apply -target help",
+    "gh pr merge 1 --body help",
+    "vault write secret/x help",
+)
+PASSES = (
+    'bash -c "cd $PWD && make"',
+    'bash -c "echo $HOME"',
+    "kubectl delete --help",
+    "kubectl help delete",
+    "terraform help apply",
+    "rm -rf --help",
+    "echo 'rm -rf x' > a.sh; bash -n a.sh",
+    "print -r 'rm -rf x'",
+    "string replace 'rm -rf' x y",
+    "while read -r f; do echo $f; done <<EOF\na\nb\nEOF",
+    "while read -r a b; do printf '%s %s' $a $b; done <<EOF\na b\nc d\nEOF",
+    "sed 's/a/b/g' f",
+)
+TYPED_LINE_BY_LINE = (
+    "git commit -m \"$(cat <<'EOF'\nfix: avoid rm -rf x\n\nmore\nEOF\n)\"",
+    "gh pr create --title x --body \"$(cat <<'EOF'\n## rm -rf x\nEOF\n)\"",
+    "x=$(cat <<'EOF'\nrm -rf x\nEOF\n)",
+    "usage() {\ncat <<EOF\nrm -rf x\nEOF\n}",
+    "python3 - <<'EOF'\nimport subprocess\nsubprocess.run(['ls', '-la'])\nEOF",
+)
+
+
+@pytest.mark.parametrize("text", [*READ_BY_A_SHELL, *HELP])
+def test_what_lists_loops_and_containers_run_is_judged(text: str) -> None:
+    """
+    Also when the dangerous one is not the first of them, and whatever the operands are called.
+    """
+    assert judged(text, Scope()).action == "require_approval"
+
+
+@pytest.mark.parametrize("text", PASSES)
+def test_what_only_explains_prints_or_checks_passes(text: str) -> None:
+    """
+    A false alarm costs a person's time.
+    """
+    assert judged(text, Scope()).action == "allow"
+
+
+@pytest.mark.parametrize("text", TYPED_LINE_BY_LINE)
+@pytest.mark.parametrize("together", [True, False])
+def test_text_of_several_lines_passes_as_it_is_typed(text: str, *, together: bool) -> None:
+    """
+    In one input and line by line: what stands in a here-document is data before it has ended, too.
+    """
+    gate = LineGate()
+    inputs = [text] if together else text.split("\n")
+
+    assert [gate.send(f"{one}\r").action for one in inputs] == ["allow"] * len(inputs)
+    assert gate.send("rm -rf x\r").rule == "rm -rf"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "node -e '" + "rmSync(" * 2000 + "'",
+        "sed 's" + "/a" * 3000 + "'",
+        "f() {\n" + "echo one two three\n" * 200 + "}",
+    ],
+    ids=["calls", "sed", "lines"],
+)
+def test_no_text_takes_a_time_that_grows_with_its_square(text: str) -> None:
+    """
+    Ten times as much takes less than forty times as long.
+    """
+    short, long = text[: len(text) // 10], text
+
+    assert _cost(long) < 40 * _cost(short)
+
+
+def _cost(text: str) -> float:
+    """Return the processor time for a line, at its best."""
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        LineGate(history_expansion=False).judge(f"{text}\r")
+        times.append(time.process_time() - begin)
+    return min(times)

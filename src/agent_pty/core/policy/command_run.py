@@ -161,9 +161,9 @@ class CommandRun(ABC):
                 self._inner(one, span, stdin, guess=guess)
 
     def _script(self, one: Script, span: Span) -> None:
-        """Follow text for another shell: it has our variables, but no aliases and functions."""
+        """Follow text for another shell: it has our variables, but no aliases."""
         scope = self.scope.inner(one.positional)
-        scope.forget_shell_words()
+        scope.forget_aliases()
         scope.set("0", (one.name,))
         self.nested(one.text, span, one.stdin if one.reads else Nothing, scope=scope)
 

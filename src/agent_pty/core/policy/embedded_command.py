@@ -12,6 +12,9 @@ from agent_pty.core.policy.program_source import program_source
 from agent_pty.core.policy.shell_call import Code, calls_out
 
 _AWK = Prefix("vfFeEil", frozenset({"--file", "--assign", "--field-separator", "--source"}))
+# `s///e`, and what its delimiter divides it into.
+_SHORTEST_SUBSTITUTION = 5
+_SUBSTITUTION_PARTS = 3
 _SED = Prefix("efl", frozenset({"--expression", "--file", "--line-length"}), attached="i")
 
 
@@ -61,8 +64,16 @@ def sed(call: Call) -> Iterator[CarriedOut]:
             yield Opaque("sed follows a script that is not known")
         elif found := re.search(r"(?:^|[;{}\d$/])\s*e\s+(\S.*)", word):
             yield Script(found[1])
-        elif re.search(r"^s(.).*\1.*\1\w*e\w*$", word):
+        elif _runs_result(word):
             yield Opaque("sed runs the text it has made")
+
+
+def _runs_result(script: str) -> bool:
+    """Whether a substitution has the flag `e`: `s/PATTERN/TEXT/e`."""
+    if not script.startswith("s") or len(script) < _SHORTEST_SUBSTITUTION:
+        return False
+    parts = script[1:].split(script[1])
+    return len(parts) > _SUBSTITUTION_PARTS and re.fullmatch(r"\w*e\w*", parts[-1]) is not None
 
 
 def _scripts(call: Call, options: list[Option], *names: str) -> Iterator[str | None]:

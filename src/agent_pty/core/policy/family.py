@@ -32,7 +32,7 @@ VAULT = "vault write"
 MERGE = "gh pr merge"
 LABELS = (RM, PUSH, TERRAFORM, KUBECTL, VAULT, MERGE)
 
-_HELP = frozenset({"-h", "-help", "--help", "help"})
+_HELP = frozenset({"-h", "-help", "--help"})
 # Judges the words after a program's name.
 _Judge = Callable[[list[str], Scope], str | None]
 
@@ -48,6 +48,12 @@ def families(command: SubCommand, scope: Scope) -> Iterator[str]:
             yield label
 
 
+def _asks_for_help(words: list[str]) -> bool:
+    """Whether a tool only explains itself: by its first word, or by an option before `--`."""
+    options = words[: words.index("--")] if "--" in words else words
+    return words[:1] == ["help"] or bool(_HELP & set(options))
+
+
 # -- recursive and forced deletion
 
 _NAME_TEST = re.compile(r"-i?(?:name|path|regex|wholename)")
@@ -56,6 +62,8 @@ _NOT = ("!", "-not")
 
 
 def _rm(words: list[str], _scope: Scope) -> str | None:
+    if "--help" in words[: words.index("--") if "--" in words else None]:
+        return None
     letters, long = letters_of(words), long_options(words)
     recursive = bool(letters & {"r", "R"}) or abbreviates(long, "--recursive")
     never = any(one.startswith("--interactive=n") for one in words)
@@ -136,7 +144,7 @@ def _git_push(words: list[str], scope: Scope) -> str | None:
 
 
 def _terraform(words: list[str], _scope: Scope) -> str | None:
-    if _HELP & set(words):
+    if _asks_for_help(words):
         return None
     return (
         TERRAFORM if any(_applies(words, at) for at in verb_places(words, one_dash=True)) else None
@@ -162,7 +170,7 @@ _KUBECTL_LONG = frozenset(
 
 def _kubectl(words: list[str], _scope: Scope) -> str | None:
     dry = [one.partition("=")[2] for one in words if one.startswith("--dry-run=")]
-    if _HELP & set(words) or dry[-1:] in (["client"], ["server"]):
+    if _asks_for_help(words) or dry[-1:] in (["client"], ["server"]):
         return None
     forced = any(one == "--force" or one.startswith("--force=t") for one in words)
     for at in verb_places(words, short="nsvl", long=_KUBECTL_LONG):
@@ -179,7 +187,7 @@ _VAULT_VERBS = (
 
 
 def _vault(words: list[str], _scope: Scope) -> str | None:
-    if _HELP & set(words):
+    if _asks_for_help(words):
         return None
     for at in verb_places(words, one_dash=True):
         verbs = operands_of(words[at:])
@@ -193,7 +201,7 @@ _MERGE_PATH = re.compile(r"(?:^|/)repos/[^/]+/[^/]+/pulls/[^/]+/merge\b")
 
 
 def _gh(words: list[str], _scope: Scope) -> str | None:
-    if _HELP & set(words):
+    if _asks_for_help(words):
         return None
     for at in verb_places(words, short="R", long=_GH_VALUES):
         verbs = operands_of(words[at:], short="R", long=_GH_VALUES)

@@ -51,6 +51,11 @@ _LANGUAGES = (
 _READS_NONE = frozenset({"-m", "-V", "-v", "-h", "--version", "--help"})
 
 
+def is_interpreter(name: str) -> bool:
+    """Whether a program runs code of another language."""
+    return any(one.name.fullmatch(name) for one in _LANGUAGES)
+
+
 def interpreter_code(
     name: str, rest: list[Field], stdin: str | None, *, piped: bool
 ) -> Code | None:

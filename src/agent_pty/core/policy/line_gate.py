@@ -6,7 +6,7 @@ was refused has defined no alias and no variable.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_pty.core.policy.history_expansion import expands_history, switches_expansion_on
@@ -14,7 +14,7 @@ from agent_pty.core.policy.input_line import GIVE_UP, InputLine, Submitted
 from agent_pty.core.policy.keystroke import Keystroke
 from agent_pty.core.policy.policy_file import BUILT_IN, Policy
 from agent_pty.core.policy.shell_scope import Scope
-from agent_pty.core.policy.shell_tree import missing_end
+from agent_pty.core.policy.shell_tree import is_whole, missing_end
 from agent_pty.core.policy.unfinished import (
     AT_PROMPT,
     NOTHING,
@@ -37,6 +37,8 @@ from agent_pty.core.policy.verdict import (
 
 # So many lines may belong together: quotes, loops, here-documents.
 _MOST_CONTINUED = 1000
+# Fewer lines of one input are always read one by one, as the shell does it.
+_FEW_LINES = 8
 # For so many possibilities a line is judged.
 _MOST_POSSIBLE = 8
 
@@ -203,17 +205,33 @@ class LineGate:
         lines = list(submitted)
         if sum(len(one.text) for one in lines if one is not None) > LONGEST:
             return self._too_much(lines, replace(state, unfinished=NOTHING))
-        for one in lines:
+        units = self._whole(lines, state)
+        for number, one in enumerate(units, start=1):
             if one is None:  # Ctrl-C
                 state = replace(state, unfinished=NOTHING, reader=state.reader.given_up())
                 continue
-            found, text, state = self._submitted(one, state)
+            found, text, state = self._submitted(one, state, last=number == len(units))
             texts.append(text)
             verdict = stricter(verdict, found)
-        after = state
+        # Each line may be a command of its own, with a prompt after it.
+        after = replace(state, reader=state.reader.submitted(len(lines) - len(units)))
         return Judgement(
             verdict=verdict, command="\n".join(texts), accept=lambda: self.become(after)
         )
+
+    def _whole(self, lines: list[Submitted | None], state: State) -> Sequence[Submitted | None]:
+        """Return many lines that are whole together as one.
+
+        To find out after each of them what is missing takes a time that grows with their square.
+        """
+        plain = [one.text for one in lines if one is not None and not one.opaque]
+        text = "\n".join(plain)
+        expands = state.history_expansion or switches_expansion_on(text)
+        few = len(plain) < max(_FEW_LINES, len(lines))
+        if few or expands or len(state.unfinished) > 1:
+            return lines
+        together = "\n".join([*state.unfinished[0].lines, text])
+        return [Submitted(text, opaque=False)] if is_whole(together) else lines
 
     def _too_much(self, lines: list[Submitted | None], after: State) -> Judgement:
         """Judge more lines at once than can be followed, as one text."""
@@ -221,7 +239,9 @@ class LineGate:
         verdict = judged(command, after.scope, self._policy)
         return Judgement(verdict=verdict, command=command, accept=lambda: self.become(after))
 
-    def _submitted(self, line: Submitted, state: State) -> tuple[Verdict, str, State]:
+    def _submitted(
+        self, line: Submitted, state: State, *, last: bool
+    ) -> tuple[Verdict, str, State]:
         """Judge a line after everything that may be unfinished before it.
 
         Return the strictest verdict, the text that it is about, and what is known afterwards.
@@ -230,8 +250,10 @@ class LineGate:
         verdict, text, possible = ALLOWED, line.text, list[Unfinished]()
         for before in state.unfinished:
             together = "\n".join([*before.lines, line.text])
-            found, lines = self._joined(line, together, before.lines, state.scope, expands=expands)
-            possible.append(state.reader.continued(before, lines))
+            found, end = self._joined(
+                line, together, before, state.scope, expands=expands, last=last
+            )
+            possible.append(state.reader.continued(before, line.text, end))
             if not possible[1:] or stricter(verdict, found) is not verdict:
                 verdict, text = found, together
         whole = any(not one.lines for one in possible)
@@ -247,20 +269,26 @@ class LineGate:
         self,
         line: Submitted,
         together: str,
-        before: tuple[str, ...],
+        before: Unfinished,
         scope: Scope,
         *,
         expands: bool,
-    ) -> tuple[Verdict, tuple[str, ...]]:
-        """Judge a line together with those before it; return also what is unfinished then."""
+        last: bool,
+    ) -> tuple[Verdict, str | None]:
+        """Judge a line together with those before it; return also what would end them, if not all.
+
+        A line that is not finished is judged again with the next one: if that is in the same input,
+        only then. What nobody can know yet matters when it is whole.
+        """
         span = (0, len(line.text))
         if line.opaque:
-            return asking(OPAQUE, span, "keys whose effect only the shell knows are in it"), ()
+            return asking(OPAQUE, span, "keys whose effect only the shell knows are in it"), None
         if expands and expands_history(line.text):
-            return asking(OPAQUE, span, "only the shell knows what it takes from its history"), ()
+            return asking(OPAQUE, span, "only the shell knows what it takes from its history"), None
         # What is too long to be followed is not parsed for its end, either.
-        readable = len(before) < _MOST_CONTINUED and len(together) <= LONGEST
-        end = missing_end(together) if readable else None
-        used = scope if end is None else scope.inner()
-        verdict = judged(together + (end or ""), used, self._policy)
-        return verdict, () if end is None else (*before, line.text)
+        readable = len(before.lines) < _MOST_CONTINUED and len(together) <= LONGEST
+        end = missing_end(together, before.end) if readable else None
+        if end is None:
+            return judged(together, scope, self._policy), None
+        verdict = judged(together + end, scope.copied(), self._policy) if last else ALLOWED
+        return ALLOWED if verdict.rule == OPAQUE else verdict, end

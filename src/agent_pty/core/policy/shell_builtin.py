@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from agent_pty.core.policy.field import HOLE, Field, texts
 from agent_pty.core.policy.known_output import printf
+from agent_pty.core.policy.option import Prefix, read_options
+from agent_pty.core.policy.shell_scope import Scope
 
 if TYPE_CHECKING:
     from agent_pty.core.policy.command_run import CommandRun
@@ -17,6 +19,9 @@ _ASSIGNED = re.compile(r"([A-Za-z_][\w.:-]*)=(.*)", re.DOTALL)
 _ABBR_CHANGES = frozenset({"-e", "--erase", "-l", "--list", "-q", "--query", "-s", "--show"})
 _ABBR_UNKNOWN = frozenset({"-f", "--function", "-r", "--regex", "-p", "--position", "--rename"})
 _Span = tuple[int, int]
+_READ = Prefix("dinNptu")
+# So many lines of a known text are looked at, if a loop reads them.
+_MOST_LINES = 32
 
 
 def apply(run: CommandRun, fields: list[Field], span: _Span, stdin: str | None) -> bool:
@@ -116,18 +121,33 @@ def _unset(run: CommandRun, given: list[Field], _span: _Span, _stdin: str | None
 
 
 def _read(run: CommandRun, given: list[Field], _span: _Span, stdin: str | None) -> None:
-    names = [one.text for one in given if not one.text.startswith("-")]
+    options, rest = read_options(given, _READ)
+    names = texts(rest)
     if stdin is None:
         for name in names or ["REPLY"]:
             run.scope.set(name, (HOLE,))
         return
-    line = stdin.partition("\n")[0]
+    line, _, more = stdin.partition("\n")
+    if any(one.name == "-d" for one in options):
+        line, more = stdin, ""
+    if more.strip():
+        _read_in_turn(run.scope, names or ["REPLY"], [line, *more.splitlines()])
+        return
     if any(re.fullmatch(r"-\w*a\w*", one.text) for one in given) and names:
         run.scope.set(names[0], tuple(line.split()))
         return
     parts = line.split(None, max(0, len(names) - 1)) if names else [line]
     for name, value in zip(names or ["REPLY"], [*parts, *[""] * len(names)], strict=False):
         run.scope.set(name, (value,))
+
+
+def _read_in_turn(scope: Scope, names: list[str], lines: list[str]) -> None:
+    """Give variables what a loop reads: any of the lines; parts of lines are not told apart."""
+    known = len(names) == 1 and len(lines) <= _MOST_LINES
+    for name in names:
+        scope.set(name, (lines[0] if known else HOLE,))
+        if known:
+            scope.either[name] = tuple((one,) for one in dict.fromkeys(lines[1:]))
 
 
 def _mapfile(run: CommandRun, given: list[Field], _span: _Span, stdin: str | None) -> None:

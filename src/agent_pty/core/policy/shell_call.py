@@ -12,7 +12,7 @@ _NAMES = r"(?:system|exec(?:File)?(?:Sync)?|spawn(?:Sync)?|popen\w*)"
 # What starts another program, or runs text as code. A name alone does nothing: it is called, with
 # or without parentheses, or passed on; `platform.system()` has no text to run.
 _CALLS_OUT = re.compile(
-    r"\bos\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)\b|\bsubprocess\b|\bpty\.spawn"
+    r"\bos\.(?:system|popen|exec\w*|spawn\w*|posix_spawn\w*|execute)\b|\bsubprocess\b|\bcreate_subprocess_\w+|\bpty\.spawn"
     rf"|\b{_NAMES}\s*\((?!\s*\))|\b{_NAMES}\s*[\"'$@]|\b{_NAMES}\s+[\w%\[*{{<]"
     rf"|[.:&]{_NAMES}\b(?!\s*\(\s*\))|\bimport\b[^;\n]{{0,200}}\b(?:{_NAMES}|exec\w+|spawn\w+)\b"
     r"|['\"](?:[\w.:]*[.:])?(?:system|exec\w*|spawn\w*|popen\w*|passthru|shell_exec|proc_open)['\"]"
@@ -34,9 +34,9 @@ _MAKES_TEXT = re.compile(
     r"|environ|argv|getenv|ENV\["
 )
 _DELETES = re.compile(
-    r"\brmtree\s*\(|\brm_rf?\b|\brm_r\b|\bremove_tree\b|\bremove_dir\b|\bremovedirs\b|\bdelTree\b"
-    r"|\b(?:rm|rmSync|rmdir|rmdirSync|remove|removeSync)\s*\([^)]*\brecursive\s*:\s*true"
-    r"|\brimraf\b|\bemptyDirSync\b|\bremove_entry_secure\b"
+    r"\brmtree\b|\brm_rf?\b|\brm_r\b|\bremove_tree\b|\bremove_dir\b|\bremovedirs\b|\bdelTree\b"
+    r"|\b(?:rm|rmSync|rmdir|rmdirSync|remove|removeSync)\s*\([^)]{0,500}\brecursive\s*:\s*(?:true|!0)"
+    r"|\brimraf\b|\bemptyDirSync\b|\bremove_entry\w*"
 )
 _LITERAL = re.compile(
     r"'''(.*?)'''|\"\"\"(.*?)\"\"\"|'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"|`((?:[^`\\]|\\.)*)`"

@@ -54,7 +54,7 @@ def shell(call: Call) -> Iterator[CarriedOut]:
         return
     file = rest[0] if rest and "s" not in letters else None
     yield from of_source(program_source(file, call.stdin, piped=call.piped), texts(rest[1:]))
-    if file is not None:
+    if file is not None and "n" not in letters:  # which only checks a script
         yield from _written(call, file.text, texts(rest[1:]))
 
 

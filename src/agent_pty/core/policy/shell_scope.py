@@ -12,6 +12,12 @@ from agent_pty.core.policy.written_files import WrittenFiles
 
 # A variable has one value; an array has several.
 Values = tuple[str, ...]
+# Variables that every session has. Their values do not matter, only that they are no commands.
+_ALWAYS_SET: dict[str, Values] = {
+    "IFS": (" \t\n",),
+    **dict.fromkeys(("HOME", "PWD", "OLDPWD", "TMPDIR"), ("/dir",)),
+    **dict.fromkeys(("USER", "LOGNAME", "HOSTNAME"), ("name",)),
+}
 _MOST = 2000
 _MOST_OTHERS = 4
 _Kept = TypeVar("_Kept")
@@ -55,7 +61,7 @@ class Scope:
             return self.positional[number - 1 : number] or None if number else ("bash",)
         if name in ("@", "*"):
             return self.positional or None
-        return (" \t\n",) if name == "IFS" else None
+        return _ALWAYS_SET.get(name)
 
     def set(self, name: str, values: Values) -> None:
         """Remember a variable; a session that sets too many forgets the others."""
@@ -146,9 +152,9 @@ class Scope:
         self.missing.used = True
         return (self.missing.value,) if self.missing.value else ()
 
-    def forget_shell_words(self) -> None:
-        """Forget aliases and functions, as another shell does not know them."""
-        self.aliases, self.functions = {}, {}
+    def forget_aliases(self) -> None:
+        """Forget aliases, as another shell does not know them; functions may be exported."""
+        self.aliases = {}
 
     def become(self, other: Scope) -> None:
         """Remember what another scope does, instead of what this one did."""

@@ -29,7 +29,7 @@ _HEREDOC_START = re.compile(r"(?<!<)<<-?\s*(['\"\\]?)([\w.-]+)")
 # What ends a thing that was begun.
 _ENDS = (
     *("'", '"', "`", ")", "\n}", "\nfi", "\ndone", "\nesac", "\n:\nfi", "\n:\ndone", "\n:\n}"),
-    *("\n:\n)", "\ndo :\ndone", "\nthen :\nfi", "\n:;;\nesac", '")', "')", '")"'),
+    *("\n:\n)", "\ndo :\ndone", "\nthen :\nfi", "\n:;;\nesac", '")', "')", '")"', ')"', '\n)"'),
 )
 
 
@@ -91,10 +91,11 @@ def _ordered(text: str) -> str:
     return f"{begin}{text[found.end() : ends.end()]}\n{more}{_ordered(text[ends.end() :])}"
 
 
-def missing_end(text: str) -> str | None:
+def missing_end(text: str, likely: str = "") -> str | None:
     """Return what would end text for which a shell waits for more; None: it does not wait.
 
-    An open quote, a loop, a here-document: what was begun means nothing until it ends.
+    An open quote, a loop, a here-document: what was begun means nothing until it ends. What ended
+    the text before its last line is *likely*.
     """
     if _CONTINUED.search(text):
         return "\n"
@@ -103,10 +104,21 @@ def missing_end(text: str) -> str | None:
         rest = text[found.end() :].split("\n")[1:]
         ends = f"\n{word}"
         if word not in (line.lstrip("\t") for line in rest) and _ends_heredoc(text + ends):
-            return ends
+            return ends + (_closing(text + ends + "\n") or "")
+    return _closing(text, likely)
+
+
+def is_whole(text: str) -> bool:
+    """Whether text can be read as a whole, and a shell waits for nothing more."""
+    return not parsed(text).doubtful and missing_end(text) is None
+
+
+def _closing(text: str, likely: str = "") -> str | None:
+    """Return what would close the quotes and blocks of a text; None: all are, or nobody knows."""
     if not parsed(text).doubtful:
         return None
-    return next((end for end in _ENDS if not parsed(text + end).doubtful), None)
+    ends = (likely, *_ENDS) if likely else _ENDS
+    return next((end for end in ends if not parsed(text + end).doubtful), None)
 
 
 def _ends_heredoc(text: str) -> bool:

@@ -20,6 +20,8 @@ class Unfinished:
     prompts: int = 0
     # Whether the shell has them, and no program that ran when they were typed.
     sure: bool = True
+    # What would end them.
+    end: str = ""
 
 
 Possible = tuple[Unfinished, ...]
@@ -35,9 +37,9 @@ class Reader:
     # Whether the shell may not get it, because a command takes it or it is thrown away.
     runs: bool = True
 
-    def submitted(self) -> Reader:
-        """A whole command was typed."""
-        return Reader(prompts=self.prompts + 1)
+    def submitted(self, commands: int = 1) -> Reader:
+        """Whole commands were typed."""
+        return Reader(prompts=self.prompts + commands) if commands else self
 
     def given_up(self) -> Reader:
         """Ctrl-C was typed: a prompt follows, before which shells throw away what is typed."""
@@ -52,13 +54,14 @@ class Reader:
         left = max(0, self.prompts - 1)
         return Reader(prompts=left, runs=left > 0)
 
-    def continued(self, before: Unfinished, lines: tuple[str, ...]) -> Unfinished:
-        """Return what is unfinished after one more line."""
-        if not lines:
+    def continued(self, before: Unfinished, line: str, end: str | None) -> Unfinished:
+        """Return what is unfinished after one more line, which *end* would end; None: nothing."""
+        if end is None:
             return Unfinished()
+        lines = (*before.lines, line)
         if before.lines:
-            return replace(before, lines=lines)
-        return Unfinished(lines, prompts=self.prompts + 1, sure=not self.runs)
+            return replace(before, lines=lines, end=end)
+        return Unfinished(lines, prompts=self.prompts + 1, sure=not self.runs, end=end)
 
 
 # A shell runs its start-up files before its first prompt.

@@ -15,7 +15,7 @@ from agent_pty.core.policy import (
 )
 from agent_pty.core.policy.carried_out import Argv, Call, CarriedOut, Script, base
 from agent_pty.core.policy.field import HOLE, Field, texts
-from agent_pty.core.policy.interpreter import interpreter_code
+from agent_pty.core.policy.interpreter import interpreter_code, is_interpreter
 from agent_pty.core.policy.option import Prefix, after_options, operands_of
 from agent_pty.core.policy.prefix import PREFIXES
 from agent_pty.core.policy.shell_invocation import SHELLS
@@ -38,7 +38,7 @@ _DATA = frozenset(
     wget alias unalias export set unset read local declare typeset hash history complete compgen let
     : true false logger notify-send wall write mail pass task todo note jrnl say espeak cowsay
     figlet banner find gfind fd fdfind pgrep pkill killall xdotool shellcheck shfmt bat comm paste
-    nl agent-pty k km
+    nl agent-pty k km print string
     """.split()  # noqa: SIM905  a paragraph reads better
 )
 # Options of many programs whose value is prose.
@@ -49,9 +49,11 @@ _TMUX_RUNS = frozenset(
     {"new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane"}
     | {"run-shell", "run", "popup", "display-popup"}
 )
+# So many values of a list are looked at.
+_MOST_VALUES = 64
 # They run something inside of a container or a machine, after one of these words.
 _REMOTE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc", "lxc", "crictl", "ctr"})
-_REMOTE_VERBS = frozenset({"exec", "run", "debug"})
+_REMOTE_VERBS = frozenset({"exec", "run", "debug", "rsh"})
 
 
 def program_names(field: Field) -> list[str]:
@@ -119,7 +121,7 @@ def _perhaps(name: str, call: Call) -> Iterator[CarriedOut]:
     for at, one in enumerate(call.rest):
         program = _image(one.text) if name in _REMOTE else base(one.text)
         before = call.fields[at].text
-        if at >= begin and program in _PROGRAMS:
+        if at >= begin and (program in _PROGRAMS or is_interpreter(program)):
             yield Argv([Field(program), *call.rest[at + 1 :]], guess=True)
         elif at >= begin and before not in _PROSE:
             yield from _perhaps_text(one.text)
@@ -191,14 +193,21 @@ def _parallel(call: Call) -> Iterator[CarriedOut]:
     words = call.words
     cut = next((at for at, word in enumerate(words) if re.fullmatch(r":::+\+?", word)), len(words))
     values = words[cut + 1 :] or ([HOLE] if call.stdin is None else call.stdin.split("\n"))
+    if any(one.startswith(":::") for one in values):  # every value of one list with every other
+        values = [HOLE]
     command = " ".join(texts(after_options(call.rest[:cut], prefix.PARALLEL)))
     if not command:
         for value in values:
             yield from shell_invocation.joined([Field(value)])
-    elif "{" in command:
-        yield Script(re.sub(r"\{[^{}]*\}", lambda _found: values[0], command))
-    else:
-        yield Script(f"{command} {values[0]}")
+    for value in values[:_MOST_VALUES] if command else ():
+        yield Script(_with_value(command, value))
+
+
+def _with_value(command: str, value: str) -> str:
+    """Put a value into a command of `parallel`, at its end unless it has a place."""
+    if "{" not in command:
+        return f"{command} {value}"
+    return re.sub(r"\{[^{}]*\}", lambda _found: value, command)
 
 
 def _tmux(call: Call) -> Iterator[CarriedOut]:
