@@ -87,3 +87,25 @@ def test_a_wrong_call_says_what_to_give(
     """
     assert check(*words) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("show", "extra"), "policy show takes no 'extra'"),
+        (("secret",), "entered at a terminal"),
+    ],
+)
+def test_words_that_would_be_ignored_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    """
+    An operator must not believe that something was done.
+    """
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+
+    assert main(["policy", *words]) == 2
+    assert said in capsys.readouterr().err

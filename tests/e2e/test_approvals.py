@@ -339,6 +339,7 @@ def test_whoever_waits_is_told_that_it_was_denied(user: Agent, tmp_path: Path) -
     assert done.stdout == f"denied {one['id']}\n"
     assert envelope["code"] == "approval_required"
     assert "was denied by an operator" in envelope["error"]
+    assert "approve --request" not in envelope["details"]["remedy"]
     assert payloads(user, name, "policy_approval_denied")[0]["approval_id"] == one["id"]
 
 

@@ -761,6 +761,25 @@ def test_a_served_policy_that_differs_from_what_runs_is_refused(agent: Agent) ->
     assert str(path) in done.stderr
 
 
+def test_reload_takes_the_file_as_a_word_too(agent: Agent) -> None:
+    """
+    `policy test FILE` takes it like that; a file that is named must not be ignored.
+    """
+    path = agent.home / "rules.json"
+    path.write_text(json.dumps({"rules": [SAFE]}))
+    broken = agent.home / "broken.json"
+    broken.write_text('{"rulez": []}')
+    agent.new("one")
+
+    refused_file = agent.cli("policy", "reload", str(broken))
+    taken = agent.cli("policy", "reload", str(path))
+
+    assert refused_file.returncode != 0
+    assert "rulez" in refused_file.stderr
+    assert taken.stdout.startswith(f"{path}: ")
+    assert agent.ask("policy")["path"] == str(path)
+
+
 # -- a host dies
 
 

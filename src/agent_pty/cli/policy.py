@@ -67,6 +67,8 @@ def _test(call: Invocation) -> int:
 
 def _show(call: Invocation) -> int:
     """Show which policy is in force."""
+    if call.options.text is not None:
+        raise Usage(f"policy show takes no {call.options.text!r}: it shows the policy in force")
     found = call.ask("policy")
     where = found["path"] or "the built-in rules"
     return call.show(found, f"{where} ({found['hash'][:12]})")
@@ -74,7 +76,7 @@ def _show(call: Invocation) -> int:
 
 def _reload(call: Invocation) -> int:
     """Have the daemon read its policy file again, or another one."""
-    given = call.options.policy
+    given = call.options.policy or call.options.text
     with call.connect(start=False) as connection:
         done = connection.ask(
             "policy_reload", path=None if given is None else os.path.abspath(given)
@@ -85,6 +87,8 @@ def _reload(call: Invocation) -> int:
 
 def _secret(call: Invocation) -> int:
     """Print what a policy file needs so that operators must show a secret."""
+    if not sys.stdin.isatty():
+        raise Usage("the approver's secret is entered at a terminal: standard input is none")
     first = getpass.getpass("the approver's secret: ")
     if not first or getpass.getpass("once more: ") != first:
         raise Usage("the two were not the same, or nothing was given")
@@ -159,7 +163,12 @@ COMMANDS = (
         Command(
             parts=(
                 part("action", choices=[*_ACTIONS], help="what to do"),
-                part("text", nargs="?", metavar="TEXT", help="what would be typed"),
+                part(
+                    "text",
+                    nargs="?",
+                    metavar="TEXT",
+                    help="what would be typed; for test and reload, the file",
+                ),
                 part(
                     "policy",
                     "--policy",

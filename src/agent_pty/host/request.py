@@ -97,8 +97,12 @@ async def _approved(session: Session, op: Op, request: Request) -> Any:
         decision = await session.permission.decided(error.details["request"], patience)
         if decision == "approved":
             return await op.handler(session, request)
-        said = "was denied by an operator" if decision == "refused" else "was not decided in time"
-        raise ApprovalRequired(f"{error}: it {said}", **error.details) from error
+        details = error.details
+        said = "was not decided in time"
+        if decision == "refused":
+            said = "was denied by an operator"
+            details = details | {"remedy": "ask the operator why; the same again is a new request"}
+        raise ApprovalRequired(f"{error}: it {said}", **details) from error
 
 
 def recall(session: Session) -> Callable[[str], Awaitable[bytes]]:

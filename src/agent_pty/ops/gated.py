@@ -26,6 +26,8 @@ class Gated(Mutation, frozen=True, kw_only=True):
     ] = 0
 
 
+# How a command line waits for an operator.
+WAITING = "--wait-approval 5m"
 WAIT_APPROVAL = duration(
     "wait_approval_ms", "--wait-approval", note=": wait so long for an approval, if one is needed"
 )

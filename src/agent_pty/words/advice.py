@@ -24,6 +24,7 @@ from agent_pty.errors import (
     UnknownCell,
     UnknownSession,
 )
+from agent_pty.ops.gated import WAITING
 from agent_pty.words.call import Refusal
 
 _MOST_NAMES = 10
@@ -46,6 +47,7 @@ class Vocabulary:
     peek: str
     stop: str
     kill: str
+    wait: str
 
 
 K = Vocabulary(
@@ -55,6 +57,7 @@ K = Vocabulary(
     peek="k peek {}",
     stop="k int {}",
     kill="k kill {}",
+    wait="k run -w 300",
 )
 AGENT_PTY = Vocabulary(
     new="agent-pty new --name {}",
@@ -63,6 +66,7 @@ AGENT_PTY = Vocabulary(
     peek="agent-pty peek {}",
     stop="agent-pty interrupt {}",
     kill="agent-pty kill {}",
+    wait=WAITING,
 )
 
 
@@ -91,7 +95,7 @@ async def _about(ops: Asked, error: AgentPtyError, name: str, words: Vocabulary)
         case NotReady():
             line = f"{words.look.format(name)} shows it, {words.stop.format(name)} stops it"
         case Refused():
-            line = error.details.get("remedy")
+            line = str(error.details.get("remedy") or "").replace(WAITING, words.wait) or None
         case SessionEnded():
             line = await _ended(ops, name, words)
     return line

@@ -21,6 +21,7 @@ from agent_pty.host.gate.presented import presented
 from agent_pty.host.principal import SYSTEM, Principal
 from agent_pty.host.terminal.terminal import Terminal
 from agent_pty.ops.approval import Granted
+from agent_pty.ops.gated import WAITING
 from agent_pty.store.approvals import Approvals, Subject
 
 Decision = Literal["approved", "refused", "expired"]
@@ -70,6 +71,7 @@ class Permission:
     ) -> ApprovalRequired:
         name = self._terminal.name
         token = {} if why is None else {"token": why}
+        rejected = "" if why is None else f"the token does not count ({why}): "
         return ApprovalRequired(
             f"{asked.rule} requires approval before it can be sent to the PTY",
             rule=asked.rule,
@@ -78,8 +80,8 @@ class Permission:
             request=asked.id,
             line=line,
             id=name,
-            remedy=f"an operator approves it with `agent-pty approve --request {asked.id}`; then "
-            "send the same again, or wait for the answer with --wait-approval 5m",
+            remedy=f"{rejected}an operator approves it with `agent-pty approve --request "
+            f"{asked.id}`; then send the same again, or wait for the answer with {WAITING}",
             **token,
         )
 
