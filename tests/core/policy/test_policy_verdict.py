@@ -547,6 +547,9 @@ def test_files_take_a_bounded_memory() -> None:
 
 
 READ_BY_A_SHELL = (
+    "echo \"$(cat <<'EOF'\nit's\nEOF\nrm -rf x)\"",
+    "echo \"$(cat <<'EOF' | sh\nrm -rf x\nEOF\n)\"",
+    'echo "$((1<<X))\nX\n$(rm -rf x)"',
     "while read l; do $l; done <<EOF\nls\nrm -rf x\nEOF",
     "printf 'ls\\nrm -rf x\\n' | while read -r c; do bash -c \"$c\"; done",
     "while read -r v a; do kubectl $v $a; done <<EOF\nget pods\ndelete ns\nEOF",
@@ -584,6 +587,7 @@ PASSES = (
     "sed 's/a/b/g' f",
 )
 TYPED_LINE_BY_LINE = (
+    "git commit -m \"$(cat <<'EOF'\nit's terraform apply\n\nand (more\nEOF\n)\"",
     "git commit -m \"$(cat <<'EOF'\nfix: avoid rm -rf x\n\nmore\nEOF\n)\"",
     "gh pr create --title x --body \"$(cat <<'EOF'\n## rm -rf x\nEOF\n)\"",
     "x=$(cat <<'EOF'\nrm -rf x\nEOF\n)",

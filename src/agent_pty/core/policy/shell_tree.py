@@ -104,7 +104,8 @@ def missing_end(text: str, likely: str = "") -> str | None:
         rest = text[found.end() :].split("\n")[1:]
         ends = f"\n{word}"
         if word not in (line.lstrip("\t") for line in rest) and _ends_heredoc(text + ends):
-            return ends + (_closing(text + ends + "\n") or "")
+            closing = _closing(f"{text}{ends}\n")
+            return ends if closing is None else f"{ends}\n{closing}"
     return _closing(text, likely)
 
 

@@ -211,7 +211,7 @@ def _at_any(characters: str) -> re.Pattern[str]:
 
 # What matters between double quotes, and between brackets: the rest is passed over.
 _IN_DOUBLE = re.compile(r"\\.?|[\"`]|\$[({]", re.DOTALL)
-_IN_BRACKETS = re.compile(r"\\.?|['\"`(){}]", re.DOTALL)
+_IN_BRACKETS = re.compile(r"\\.?|['\"`(){}]|(?<!<)<<-?[ \t]*(['\"\\]?)(?P<word>[\w.-]+)", re.DOTALL)
 _PAIRS = {"(": ")", "{": "}"}
 
 
@@ -255,6 +255,8 @@ def _closing(source: str, opening: int) -> int:
         at, char = found.start(), found.group()
         if char[0] == "\\":
             at = found.end() - 1
+        elif found["word"]:
+            at = _here_document_end(source, found.end(), found["word"]) - 1
         elif char == "'" and wanted[-1] == ")":
             at = _find(source, "'", at + 1)
         elif char == '"':
@@ -269,6 +271,12 @@ def _closing(source: str, opening: int) -> int:
             wanted.append(_PAIRS[char])
         at += 1
     return len(source)
+
+
+def _here_document_end(source: str, start: int, word: str) -> int:
+    """Return where a here-document ends whose start ends at a place; there, if it has no end."""
+    found = re.compile(rf"\n\t*{re.escape(word)}(?=\n|$)").search(source, start)
+    return start if found is None else found.end()
 
 
 def _arithmetic_end(source: str, at: int) -> int:
