@@ -131,7 +131,10 @@ def test_trial_18_a_screen_that_does_not_settle_is_called_so(k: K) -> None:
     name = k.new("restless")
     k.file("restless.py", RESTLESS)
 
-    plain = k.run("keys", "-s", "-t", "1", name, "text:python3 restless.py", "enter")
+    k.run("keys", name, "text:python3 restless.py", "enter")
+    k.agent.ask("wait", id=name, until=r"regex:\b[1-9][0-9]{2,}\b", timeout_ms=60_000)
+
+    plain = k.run("keys", "-s", "-t", "1", name, "x")
     said = k.json("keys", "-j", "-s", "-t", "1", name, "x")
     k.kill(name)
 

@@ -166,7 +166,7 @@ class Agent:
 def slay(*pids: int, by: signal.Signals = signal.SIGKILL) -> None:
     """Signal processes at the same moment and return when the kernel says that they ended."""
     handles = [os.pidfd_open(pid) for pid in pids]
-    if by is signal.SIGKILL:
+    if by is signal.SIGKILL and len(handles) > 1:
         # None of them may act on the death of another: this process may pause between two signals.
         for handle in handles:
             signal.pidfd_send_signal(handle, signal.SIGSTOP)
