@@ -309,7 +309,7 @@ class DiskFull(AgentPtyError):
 
 
 class EvidenceUnavailable(AgentPtyError):
-    """What must be recorded first cannot be; nothing was done."""
+    """What must be recorded cannot be; nothing was done, unless *delivery* says it is unknown."""
 
     code = "evidence_unavailable"
 
